@@ -56,6 +56,7 @@ jars/tiered/.stamp: PROFILE := tiered
 jars/msk/.stamp: PROFILE := msk
 jars/trino/.stamp: PROFILE := trino
 jars/readers/.stamp: PROFILE := readers
+jars/flink/.stamp: PROFILE := flink
 jars/mariadb/.stamp: PROFILE := mariadb
 jars/mongodb/.stamp: PROFILE := mongodb
 jars/%/.stamp: jars/pom.xml
@@ -239,15 +240,30 @@ torture: setup ## kill processes, freeze lakes, corrupt payloads: the figures of
 	$(BIN)/python torture/run.py
 
 ##@ The product
-.PHONY: demo bench bench-peers bench-flat bench-verify
+.PHONY: demo bench bench-peers bench-fleet bench-flat bench-verify
 demo: setup ## turn recorded events into Hudi tables, on a real local broker and registry
 	@$(BIN)/python demo/demo.py
 
 bench: setup ## run the measurements that the pages quote
 	$(BIN)/python bench/run.py
 
-bench-peers: setup ## run ingest and two peers side by side, and print the table of docs/performance.md; an hour
+# Flink with Paimon, only for bench-peers: Flink's jars are in an archive of 231 MB in the cache.
+FLINK := $(shell sed -n 's/^apache-flink-libraries==\([0-9.]*\).*/\1/p' bench/peers/flink_paimon/flink.txt)
+FETCH_FLINK = $(BIN)/pip download -q --no-deps --no-binary :all: --require-hashes -d $(CACHE) -r bench/peers/flink_paimon/flink.txt
+build/flink/.stamp: bench/peers/flink_paimon/flink.txt bench/peers/flink_paimon/FlinkPaimon.java jars/flink/.stamp | .venv/.stamp
+	@echo "build/flink: unpacking Flink $(FLINK) ..."
+	@rm -rf build/flink && mkdir -p build/flink
+	@ls $(CACHE)/apache-flink-libraries-$(FLINK).tar.gz >/dev/null 2>&1 || $(FETCH_FLINK)
+	@tar xzf $(CACHE)/apache-flink-libraries-$(FLINK).tar.gz -C build/flink --strip-components=2 --wildcards '*/deps/lib/*.jar'
+	@cp jars/flink/*.jar build/flink/lib
+	@javac --release 17 -d build/flink/classes -cp 'build/flink/lib/*' bench/peers/flink_paimon/FlinkPaimon.java
+	@touch $@
+
+bench-peers: setup build/flink/.stamp ## run ingest and three peers side by side, and print the table of docs/performance.md; an hour
 	$(BIN)/python bench/side_by_side.py
+
+bench-fleet: setup ## follow 300 topics, 60 of them active, and measure the cost of a commit and the age of a change; 10 minutes
+	$(BIN)/python bench/fleet.py
 
 bench-flat: setup ## measure CPU per event for 10,000 to 5,000,000 events, wide and large rows, hot keys; 20 minutes
 	$(BIN)/python bench/flat.py

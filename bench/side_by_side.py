@@ -1,10 +1,12 @@
-"""Runs of `ingest` and two peers side by side: `make bench-peers`, or `python bench/side_by_side.py LINE…`.
+"""Runs of `ingest` and three peers side by side: `make bench-peers`, or `python bench/side_by_side.py LINE…`.
 
 Whole processes, one after the other in turn, by CPU seconds of all descendants (`peers/measure.py`).  The
 peers are those that an outside review measured with, unchanged:
 
 - `peers/peer_handwritten.py`: a PySpark job as an engineer writes it for one topic and one table;
-- `peers/peer_floor.py`: the rows, decoded beforehand, through Hudi's upsert with default options.
+- `peers/peer_floor.py`: the rows, decoded beforehand, through Hudi's upsert with default options;
+- `peers/flink_paimon/`: Flink SQL into a Paimon table with a primary key, in one Java process.  It keeps what
+  arrives last, and no columns of its own.
 
 Every table is read back and compared with the generator's count of rows and sum of amounts.
 """
@@ -25,12 +27,18 @@ from typing import Any, Final
 import attrs
 
 from ingest.jars.artifacts import spark_jars
+from ingest.kafka.watermarks import fetch_watermarks
 from ingest.local.servers import Addresses, down, up
+from ingest.names import Topic
+from ingest.settings import KafkaSettings
 from ingest.spark.session import start_session
 
 PEERS: Final = Path(__file__).with_name("peers")
 ROUNDS: Final = int(os.environ.get("ROUNDS", "3"))
 HEAP: Final = "3g"
+PAIMON: Final = "flink-paimon"
+FLINK: Final = PEERS / "flink_paimon"
+FLINK_LIB: Final = Path(__file__).parent.parent / "build" / "flink"
 KINDS: Final = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
 
 
@@ -75,6 +83,8 @@ class Contest:
     root: Path
     servers: Addresses
     oracles: dict[str, dict[str, Any]] = attrs.Factory(dict)
+    ends: dict[int, int] = attrs.Factory(dict)
+    """The ends of the large topic's partitions before its changes, where Flink's second run begins."""
 
     def generate(self, load: Load, first: int, rows: int) -> None:
         """Produce the rows from `first` on; keep what the table must hold then."""
@@ -83,13 +93,20 @@ class Contest:
         done = run([*command, "--first", str(first), "--rows", str(rows)])
         self.oracles[load.topic] = json.loads(done.splitlines()[-1])
 
+    def note_ends(self, topic: str) -> None:
+        """Remember the ends of the partitions of a topic."""
+        kafka = KafkaSettings(bootstrap_servers=self.servers.bootstrap_servers)
+        marks = fetch_watermarks(kafka, [Topic(topic)]).of(Topic(topic))
+        self.ends = {partition: mark.end for partition, mark in sorted(marks.items())}
+
     def addresses(self) -> list[str]:
         """Return the options that name the servers."""
         return ["--bootstrap", self.servers.bootstrap_servers, "--registry", self.servers.registry_url]
 
     def measure(self, label: str, command: Sequence[object]) -> dict[str, float]:
         """Run a command to its end, orphans included; return its CPU and wall seconds and its memory."""
-        run([PEERS / "measure.py", label, sys.executable, *command], cwd=self.root)
+        program = [] if command[0] == "java" else [sys.executable]
+        run([PEERS / "measure.py", label, *program, *command], cwd=self.root)
         figures: dict[str, float] = json.loads((self.root / "results.jsonl").read_text().splitlines()[-1])
         return figures
 
@@ -116,11 +133,44 @@ class Contest:
             "--jars", peer_jars(), "--heap", HEAP, "--type", KINDS[line.kind],
         ]  # fmt: skip
 
+    def flink(self, lake: str, line: Line) -> list[object]:
+        """Return the command of Flink with Paimon: all of a topic, or the changes alone."""
+        start = "'scan.startup.mode'='earliest-offset'"
+        if line.load.before:
+            offsets = ";".join(f"partition:{part},offset:{end}" for part, end in self.ends.items())
+            start = f"'scan.startup.mode'='specific-offsets', 'scan.startup.specific-offsets'='{offsets}'"
+        end = "'scan.bounded.mode'='latest-offset'"
+        return self.flink_command(lake, "load.sql", topic=line.load.topic, start=start, end=end)
+
+    def flink_command(self, lake: str, script: str, **values: str) -> list[object]:
+        """Return the command of a Flink script, with its placeholders replaced."""
+        known = {
+            "warehouse": str(self.root / lake),
+            "bootstrap": self.servers.bootstrap_servers,
+            "registry": self.servers.registry_url,
+            **values,
+        }
+        text = (FLINK / script).read_text()
+        for name, value in known.items():
+            text = text.replace(f"@{name.upper()}@", value)
+        written = self.root / f"{lake}-{script}"
+        written.write_text(text)
+        mode = ["batch"] if script == "count.sql" else []
+        return [
+            "java",
+            f"-Xmx{HEAP}",
+            "-cp",
+            f"{FLINK_LIB}/classes:{FLINK_LIB}/lib/*",
+            "FlinkPaimon",
+            written,
+            *mode,
+        ]
+
 
 def run(command: Sequence[object], cwd: Path | None = None) -> str:
     """Run a command; its last lines show if it fails."""
     words = [str(word) for word in command]
-    python = [] if words[0] == sys.executable else [sys.executable]
+    python = [] if words[0] in (sys.executable, "java") else [sys.executable]
     done = subprocess.run([*python, *words], cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(words)}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
@@ -167,6 +217,8 @@ def measure_line(contest: Contest, name: str) -> dict[str, list[dict[str, float]
         "ingest": contest.ours,
         "hand-written": contest.handwritten,
     }
+    if line.load.topic == BIG.topic:
+        jobs[PAIMON] = contest.flink
     if not line.load.before:
         jobs["floor"] = contest.floor
     figures: dict[str, list[dict[str, float]]] = {job: [] for job in jobs}
@@ -177,26 +229,41 @@ def measure_line(contest: Contest, name: str) -> dict[str, list[dict[str, float]
             if base.exists():
                 shutil.copytree(base, contest.root / lake)
             figures[job].append(contest.measure(lake, command(lake, line)))
+            figures[job][-1]["mb"] = megabytes(contest.root / lake)
             print(f"  {name} {job}: {figures[job][-1]}", flush=True)
-            check(contest, lake, line.load.topic)
+            check(contest, lake, line.load.topic, is_paimon=job == PAIMON)
             shutil.rmtree(contest.root / lake)
     return figures
 
 
 def prepare(contest: Contest, names: Sequence[str]) -> None:
     """Fill the tables that the measured runs of some lines begin with, and checkpoints with them."""
+    jobs = {"ingest": contest.ours, "hand-written": contest.handwritten, PAIMON: contest.flink}
     for line in (LINES[name] for name in names):
-        for job in (contest.ours, contest.handwritten):
-            label = "ingest" if job == contest.ours else "hand-written"
+        for label, job in jobs.items():
+            if label == PAIMON and line.load.topic != BIG.topic:
+                continue
             lake = f"base-{line.load.topic}-{line.kind}-{label}"
             if not (contest.root / lake).exists():
-                contest.measure(lake, job(lake, line))
+                contest.measure(lake, job(lake, attrs.evolve(line, load=attrs.evolve(line.load, before=0))))
 
 
-def check(contest: Contest, lake: str, topic: str) -> None:
+def megabytes(folder: Path) -> float:
+    """Return the size of all files in a folder, in MB."""
+    return round(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6, 1)
+
+
+def check(contest: Contest, lake: str, topic: str, *, is_paimon: bool = False) -> None:
     """Compare a table with the generator's count and sum."""
-    done = run([__file__, "--check", contest.root / lake / topic.replace(".", "_")])
-    rows, amount = done.splitlines()[-1].split()
+    if is_paimon:
+        lines = run(contest.flink_command(lake, "count.sql")).splitlines()
+        rows, amount = (
+            next(line for line in reversed(lines) if line.startswith("| ")).strip("| ").split(" | ")
+        )
+        rows, amount = rows.strip(), amount.strip()
+    else:
+        done = run([__file__, "--check", contest.root / lake / topic.replace(".", "_")])
+        rows, amount = done.splitlines()[-1].split()
     oracle = contest.oracles[topic]
     if (int(rows), amount) != (oracle["alive"], oracle["sum_amount"]):
         sys.exit(f"{lake}: {rows} rows, {amount}; the source has {oracle['alive']}, {oracle['sum_amount']}")
@@ -216,9 +283,10 @@ def print_line(name: str, figures: dict[str, list[dict[str, float]]]) -> None:
     cpu = {job: median(run["cpu_s"] for run in runs) for job, runs in figures.items()}
     wall = {job: median(run["wall_s"] for run in runs) for job, runs in figures.items()}
     hand = "hand-written"
-    cells = [f"{cpu[job]:.1f} / {wall[job]:.1f}" if job in cpu else "" for job in ("ingest", hand, "floor")]
-    ratios = f"{cpu['ingest'] / cpu[hand]:.2f} / {wall['ingest'] / wall[hand]:.2f}"
-    print(f"| {line.work} | {' | '.join(cells)} | {ratios} | {line.wanted:.2f} |", flush=True)
+    jobs = ("ingest", hand, PAIMON, "floor")
+    cells = [f"{cpu[job]:.1f} / {wall[job]:.1f}" if job in cpu else "" for job in jobs]
+    ratios = [f"{cpu['ingest'] / cpu[peer]:.2f}" if peer in cpu else "" for peer in (hand, PAIMON)]
+    print(f"| {line.work} | {' | '.join((*cells, *ratios))} | {line.wanted:.2f} |", flush=True)
 
 
 def idle(contest: Contest) -> None:
@@ -232,7 +300,7 @@ def idle(contest: Contest) -> None:
         words = command or contest.ours(lake, line)
         runs = [contest.measure(f"idle-{number}", words) for number in range(ROUNDS)]
         cpu, wall = (median(run[unit] for run in runs) for unit in ("cpu_s", "wall_s"))
-        print(f"| {work} | {cpu:.1f} / {wall:.1f} | | | | |", flush=True)
+        print(f"| {work} | {cpu:.1f} / {wall:.1f} | | | | | | |", flush=True)
 
 
 def main(names: Sequence[str]) -> None:
@@ -254,14 +322,18 @@ def main(names: Sequence[str]) -> None:
             changes = [name for name in loads if name.startswith("changes")]
             prepare(contest, changes)
             if changes:
+                contest.note_ends(BIG.topic)
                 contest.generate(BIG, CHANGES.before, CHANGES.before + CHANGES.waiting)
             results |= {name: measure_line(contest, name) for name in changes}
         if "small" in chosen:
             results["small"] = measure_line(contest, "small")
         cores = os.cpu_count()
         print(f"\nCPU / wall seconds, medians of {ROUNDS}, {started}, {cores} cores, heap {HEAP}\n")
-        print("| work | ingest | hand-written | floor | ingest / hand-written | wanted |")
-        print("| --- | --- | --- | --- | --- | --- |")
+        print(
+            "| work | ingest | hand-written | Flink with Paimon | floor | ingest / hand-written | "
+            "ingest / Flink | wanted (hand-written) |"
+        )
+        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
         for name, figures in results.items():
             print_line(name, figures)
         idle(contest)
