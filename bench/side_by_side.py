@@ -105,7 +105,8 @@ class Contest:
 
     def measure(self, label: str, command: Sequence[object]) -> dict[str, float]:
         """Run a command to its end, orphans included; return its CPU and wall seconds and its memory."""
-        program = [] if command[0] == "java" else [sys.executable]
+        is_python = command[0] == "-m" or str(command[0]).endswith(".py")
+        program = [sys.executable] if is_python else []
         run([PEERS / "measure.py", label, *program, *command], cwd=self.root)
         figures: dict[str, float] = json.loads((self.root / "results.jsonl").read_text().splitlines()[-1])
         return figures
