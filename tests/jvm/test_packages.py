@@ -10,7 +10,7 @@ IMPORT = re.compile(r"^import (?:static )?io\.hudicdc\.ingest\.(\w+)\.", re.MULT
 def test_each_package_imports_spark_alone() -> None:
     """The class above them registers all functions."""
     packages = sorted(path.name for path in SOURCES.iterdir() if path.is_dir())
-    assert packages == ["avro", "checksum", "framing", "hudi", "json", "latest", "spark", "time"]
+    assert packages == ["avro", "checksum", "framing", "hudi", "json", "latest", "position", "spark", "time"]
     for package in packages:
         texts = [file.read_text(encoding="utf-8") for file in (SOURCES / package).iterdir()]
         imported = {name for text in texts for name in IMPORT.findall(text)}
