@@ -2,6 +2,7 @@
 
 `make bench-fleet`, or `python bench/fleet.py TOPICS ACTIVE SECONDS [BACKLOG]`.  With a backlog, one more
 table has that many events to load at the start: the freshness of the others shows whether it holds them up.
+The CPU is that of the JVM and of this process, which also produces the changes.
 """
 
 import sys

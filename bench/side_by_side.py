@@ -105,9 +105,7 @@ class Contest:
 
     def measure(self, label: str, command: Sequence[object]) -> dict[str, float]:
         """Run a command to its end, orphans included; return its CPU and wall seconds and its memory."""
-        is_python = command[0] == "-m" or str(command[0]).endswith(".py")
-        program = [sys.executable] if is_python else []
-        run([PEERS / "measure.py", label, *program, *command], cwd=self.root)
+        run([PEERS / "measure.py", label, *with_program(command)], cwd=self.root)
         figures: dict[str, float] = json.loads((self.root / "results.jsonl").read_text().splitlines()[-1])
         return figures
 
@@ -157,22 +155,20 @@ class Contest:
         written = self.root / f"{lake}-{script}"
         written.write_text(text)
         mode = ["batch"] if script == "count.sql" else []
-        return [
-            "java",
-            f"-Xmx{HEAP}",
-            "-cp",
-            f"{FLINK_LIB}/classes:{FLINK_LIB}/lib/*",
-            "FlinkPaimon",
-            written,
-            *mode,
-        ]
+        class_path = f"{FLINK_LIB}/classes:{FLINK_LIB}/lib/*"
+        return ["java", f"-Xmx{HEAP}", "-cp", class_path, "FlinkPaimon", written, *mode]
+
+
+def with_program(command: Sequence[object]) -> list[str]:
+    """Return the words of a command, with this Python before a script or a module."""
+    words = [str(word) for word in command]
+    return words if words[0] in (sys.executable, "java") else [sys.executable, *words]
 
 
 def run(command: Sequence[object], cwd: Path | None = None) -> str:
     """Run a command; its last lines show if it fails."""
-    words = [str(word) for word in command]
-    python = [] if words[0] in (sys.executable, "java") else [sys.executable]
-    done = subprocess.run([*python, *words], cwd=cwd, capture_output=True, text=True, check=False)
+    words = with_program(command)
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(words)}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
     return done.stdout
@@ -246,7 +242,8 @@ def prepare(contest: Contest, names: Sequence[str]) -> None:
                 continue
             lake = f"base-{line.load.topic}-{line.kind}-{label}"
             if not (contest.root / lake).exists():
-                contest.measure(lake, job(lake, attrs.evolve(line, load=attrs.evolve(line.load, before=0))))
+                from_earliest = attrs.evolve(line, load=attrs.evolve(line.load, before=0))
+                contest.measure(lake, job(lake, from_earliest))
 
 
 def megabytes(folder: Path) -> float:
@@ -258,10 +255,8 @@ def check(contest: Contest, lake: str, topic: str, *, is_paimon: bool = False) -
     """Compare a table with the generator's count and sum."""
     if is_paimon:
         lines = run(contest.flink_command(lake, "count.sql")).splitlines()
-        rows, amount = (
-            next(line for line in reversed(lines) if line.startswith("| ")).strip("| ").split(" | ")
-        )
-        rows, amount = rows.strip(), amount.strip()
+        result = next(line for line in reversed(lines) if line.startswith("| "))
+        rows, amount = (cell.strip() for cell in result.strip("| ").split("|"))
     else:
         done = run([__file__, "--check", contest.root / lake / topic.replace(".", "_")])
         rows, amount = done.splitlines()[-1].split()

@@ -99,7 +99,7 @@ MERGER: Final = "hoodie.write.record.merge.custom.implementation.classes"
 SPARKS: Final = "org.apache.hudi.DefaultSparkRecordMerger"
 """Spark's own record merger, for Spark's rows in place of Avro records.
 
-It takes a seventh to a fourth less CPU (docs/performance.md), and reads what parquet-avro cannot.  For each
+A run takes 8 % less CPU (docs/performance.md), and it reads what parquet-avro cannot.  For each
 array of structs parquet-avro 1.13.1 converts the type back to an Avro schema, to compare it
 (`AvroRecordConverter.isElementType`).  A decimal becomes a `fixed` there, named after its Parquet field, and
 the schema cannot be printed if that name occurs twice: an array of decimals in the structs ("Can't redefine:

@@ -53,7 +53,7 @@ def test_a_run_costs_what_was_measured(formulas: dict[str, Any], work: str, even
         ("COMMIT", "0.4 CPU s"),
         ("EVENT", "23 µs"),
         ("ROW", "25 µs"),
-        ("COMMITS", "3.8"),
+        ("COMMITS", "4.2"),
         ("REQUESTS", "144"),
         ("FILES", "3"),
     ],

@@ -12,6 +12,7 @@ import pytest
 from ingest.hudi.options import MERGER, SPARKS, merger_options
 
 if TYPE_CHECKING:
+    from ingest.tables import TableConfig
     from tests.hudi.conftest import Lake
 
 TYPES: Final = {
@@ -37,17 +38,19 @@ LATER: Final = {**TYPES, "small": "bigint", "share": "double", "added": "decimal
 KEYS: Final = 40
 BATCH: Final = 30
 COMMITS: Final = 6
+VOLATILE: Final = {"_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_file_name"}
+"""Hudi's columns that tell two writes apart."""
 
 
 def value_of(ddl: str, rng: random.Random) -> Any:
     """Make a value of a type, often null, sometimes at an end of its range."""
     if rng.random() < 0.2:
         return None
-    simple: dict[str, list[Any]] = {
+    values: dict[str, list[Any]] = {
         "boolean": [True, False],
         "int": [0, -1, 2**31 - 1, -(2**31)],
         "bigint": [0, -1, 2**63 - 1, -(2**63)],
-        "double": [0.0, 1.5, float("inf"), -1e300],
+        "double": [0.0, 1.5, float("inf"), float("nan"), -1e300],
         "float": [0.0, 1.5, -0.25],
         "decimal(9,2)": [Decimal("0.00"), Decimal("-9999999.99"), Decimal("1.25")],
         "decimal(38,10)": [Decimal(10**27), Decimal("-0.0000000001")],
@@ -64,7 +67,7 @@ def value_of(ddl: str, rng: random.Random) -> Any:
         "array<struct<sku:string,amount:double>>": [[], [("a", 1.5), (None, None)]],
         "map<string,bigint>": [{}, {"a": 1, "b": None}],
     }  # fmt: skip
-    return rng.choice(simple[ddl])
+    return rng.choice(values[ddl])
 
 
 def batches(seed: int) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
@@ -100,11 +103,7 @@ def test_both_mergers_leave_one_table(lake: "Lake", monkeypatch: pytest.MonkeyPa
         assert shown(lake, fast, names) == shown(lake, slow, names)
 
 
-VOLATILE: Final = {"_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_file_name"}
-"""Hudi's columns that tell two writes apart."""
-
-
-def shown(lake: "Lake", table: Any, names: list[str]) -> list[str]:
+def shown(lake: "Lake", table: "TableConfig", names: list[str]) -> list[str]:
     """Return the rows of a table as JSON with nulls, in the order of their keys."""
     values = ", ".join(f"`{name}`" for name in names)
     text = f"to_json(struct({values}), map('ignoreNullFields', 'false')) as row"

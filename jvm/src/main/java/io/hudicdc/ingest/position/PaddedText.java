@@ -7,8 +7,8 @@ import org.apache.spark.unsafe.types.UTF8String;
 /**
  * Text of a fixed width, filled with zeros on the left: numbers that compare bytewise.
  *
- * <p>Both methods return what Spark's {@code lpad(text, width, '0')} does, at a fifth of its price: it copies each
- * part by {@code Unsafe.copyMemory}, whose checks HotSpot's first compiler does not inline.
+ * <p>The texts are those of Spark's {@code lpad(text, width, '0')}, which copies each part by {@code Unsafe.copyMemory}.
+ * HotSpot's first compiler calls the checks of that method by JNI.
  */
 public final class PaddedText {
     private static final UTF8String ZERO = UTF8String.fromString("0");
@@ -23,7 +23,9 @@ public final class PaddedText {
             digits[at] = (byte) ('0' + rest % 10);
             rest /= 10;
         }
-        return number < 0 || rest > 0 ? ofText(UTF8String.fromString(Long.toString(number)), width) : text(digits);
+        return number < 0 || rest > 0
+                ? ofText(UTF8String.fromString(Long.toString(number)), width)
+                : UTF8String.fromBytes(digits);
     }
 
     /** Return a text of at most {@code width} characters, filled; the first ones of a longer text. */
@@ -41,7 +43,7 @@ public final class PaddedText {
             }
             filled[width - length + at] = letter;
         }
-        return text(filled);
+        return UTF8String.fromBytes(filled);
     }
 
     /** Whether a text consists of at most {@code most} digits. */
@@ -59,9 +61,5 @@ public final class PaddedText {
     /** Return one byte of a text, without a copy. */
     static byte at(UTF8String text, int index) {
         return Platform.getByte(text.getBaseObject(), text.getBaseOffset() + index);
-    }
-
-    private static UTF8String text(byte[] bytes) {
-        return UTF8String.fromBytes(bytes);
     }
 }

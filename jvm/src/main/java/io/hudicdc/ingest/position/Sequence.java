@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * {@code ["24023119","24023128"]} (debezium: postgresql/SourceInfo.java).
  *
  * <p>Brackets, quotes and spaces count for nothing, wherever they are: a text that is no such array has numbers, too,
- * or null. Spark's JSON functions cost ten times as much, and {@code translate} with {@code try_cast} five times.
+ * or null, as by Spark's {@code translate}, {@code substring_index} and {@code try_cast}.
  */
 public final class Sequence {
     /** Numbers of so many digits fit 64 bits. */
