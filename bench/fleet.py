@@ -1,7 +1,8 @@
 """A fleet under `--follow`: what a commit costs, and how old a change is once it is committed.
 
 `make bench-fleet`, or `python bench/fleet.py TOPICS ACTIVE SECONDS [BACKLOG]`.  With a backlog, one more
-table has that many events to load at the start: the freshness of the others shows whether it holds them up.
+table has that many events to load at the start: the age of the changes of the others shows whether it holds
+them up.  Only a load that outlasts the minute of warming is measured.
 The CPU is that of the JVM and of this process, which also produces the changes.
 """
 
