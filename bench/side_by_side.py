@@ -162,7 +162,7 @@ class Contest:
 def with_program(command: Sequence[object]) -> list[str]:
     """Return the words of a command, with this Python before a script or a module."""
     words = [str(word) for word in command]
-    return words if words[0] in (sys.executable, "java") else [sys.executable, *words]
+    return [sys.executable, *words] if words[0].endswith((".py", "-m")) else words
 
 
 def run(command: Sequence[object], cwd: Path | None = None) -> str:

@@ -1,7 +1,6 @@
 """`ingest run`: from the committed offsets to the ends seen at the start."""
 
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -70,8 +69,9 @@ def run(
     A second signal ends the process at once, and the next run rolls an unfinished commit back.
 
     With `--follow` runs start an interval apart, or immediately when `--max-offsets` left messages unread.
-    Prints the first run, then every run that commits or fails differently. Ends on a signal, or when every
-    table fails permanently. The exit code is the last run's.
+    A table with more than 100,000 messages to read does not hold up the others: its outcome appears in the
+    run during which it ends. Prints the first run, then every run that commits or fails differently. Ends
+    on a signal, or when every table fails permanently. The exit code is the last run's.
 
     Example: `ingest run server1_dbo_customers --max-offsets 100000 --report run.json`
     """
@@ -100,12 +100,11 @@ def run(
     return _print(result, json=json)
 
 
-def _follow(run_once: Callable[[Stop], "RunReport"], interval_s: float, *, json: bool) -> int:
+def _follow(run_once: following.RunOnce, interval_s: float, *, json: bool) -> int:
     """Run until stopped, print each run that brings news, and return the last run's exit code."""
-    last, code = None, 0
+    news, code = following.News(), 0
     for result in following.follow(run_once, interval_s):
-        code = _print(result, json=json) if following.is_news(result, last) else exit_code_of(result.tables)
-        last = result
+        code = _print(result, json=json) if news.has(result) else exit_code_of(result.tables)
     return code
 
 

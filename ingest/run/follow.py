@@ -2,11 +2,15 @@
 
 import time
 from collections.abc import Callable, Generator
+from datetime import UTC, datetime
 from typing import Final
+
+import attrs
 
 from ingest.errors import RetryableError
 from ingest.log import logger
 from ingest.report.outcome import RunReport
+from ingest.run.work.beside import BACKLOG, Beside, RoundStop
 from ingest.stop import Stop, listening
 
 RunOnce = Callable[[Stop], RunReport]
@@ -18,31 +22,44 @@ _TICK_S: Final = 0.1
 def follow(run_once: RunOnce, interval_s: float) -> Generator[RunReport, None, None]:
     """Yield the report of each run, until a signal comes or every table fails permanently.
 
-    Runs begin `interval_s` apart, or at once after a bounded run that left messages.  A temporary error of
+    Runs begin `interval_s` apart, or at once after a bounded run that left messages.  A table with a backlog
+    holds up no run: its outcome is in the report of the run during which it ends.  A temporary error of
     all tables (a broker out of reach) is logged and retried.  Other errors are raised.  In the main thread a
     SIGTERM or SIGINT ends it in order, in a run or between two, and a second one at once.
     """
-    between = Stop()
+    between, beside, report = Stop(), Beside(BACKLOG), None
     with listening(between):
-        while not between.signal:
-            began, within = time.monotonic(), Stop()
-            report = _attempt(run_once, within)
-            if report is not None:
-                yield report
-                if within.signal or _is_hopeless(report):
-                    return
-            if report is None or not _left_behind(report):
-                _pause(between, began + interval_s)
+        try:
+            while not between.signal:
+                began, within = time.monotonic(), RoundStop(beside)
+                report = _attempt(run_once, within)
+                if report is not None:
+                    yield report
+                    if within.signal or (_is_hopeless(report) and not beside.is_at_work):
+                        return
+                if report is None or not _left_behind(report):
+                    _pause(between, began + interval_s)
+            if report is not None and (stopped := beside.end(between)):
+                finished = datetime.now(UTC)
+                yield attrs.evolve(report, finished_at=finished, tables=tuple(stopped.values()))
+        finally:
+            beside.end(between)
 
 
-def is_news(report: RunReport, before: RunReport | None) -> bool:
-    """Whether a run has news compared with the one `before` it: a commit, or another error."""
-    is_committed = any(table.outcome == "committed" for table in report.tables)
-    return before is None or is_committed or _errors(report) != _errors(before)
+@attrs.define
+class News:
+    """What the runs so far have told of each table, by which a run has news or none."""
 
+    _errors: dict[str, str] = attrs.field(factory=dict, init=False)
+    _is_first: bool = attrs.field(default=True, init=False)
 
-def _errors(report: RunReport) -> dict[str, str]:
-    return {table.table: str(table.error) for table in report.tables if table.error}
+    def has(self, report: RunReport) -> bool:
+        """Whether a run has news: it is the first, it has a commit, or a table's error is another one."""
+        errors = {table.table: str(table.error or "") for table in report.tables}
+        is_news = self._is_first or any(table.outcome == "committed" for table in report.tables)
+        is_news |= any(error != self._errors.get(table, "") for table, error in errors.items())
+        self._is_first, self._errors = False, self._errors | errors
+        return is_news
 
 
 def _attempt(run_once: RunOnce, within: Stop) -> RunReport | None:

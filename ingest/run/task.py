@@ -18,6 +18,7 @@ from ingest.run import table as running
 from ingest.run.batch.start import find_start, is_left_costly, last_of
 from ingest.run.measure import Aftermath, log_run, log_table, look_after, measured, with_unread
 from ingest.run.work import fleet
+from ingest.run.work.beside import RoundStop
 from ingest.run.work.context import Context
 from ingest.run.work.topics import TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
@@ -133,6 +134,8 @@ def run_tables(
     started = datetime.now(UTC)
     if run.settings.lineage.is_on:
         run = attrs.evolve(run, lineage=lineages.Lineage(run.settings, run.run_id))
+    if isinstance(run.stop, RoundStop):
+        run = attrs.evolve(run, beside=run.stop.beside)
     feeds, watermarks = resolve(run, tables)
     outcomes = work_on_tables(run, tables, TopicsTask(RunTask(watermarks), feeds, stops=True))
     if run.settings.kafka.group:

@@ -13,7 +13,7 @@ from ingest.names import Topic
 from ingest.report.contract import Outcome
 from ingest.report.lag import Measures
 from ingest.report.outcome import RunReport, TableOutcome
-from ingest.run.follow import follow, is_news
+from ingest.run.follow import News, follow
 from ingest.stop import Stop, Terminated, listening
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -86,15 +86,22 @@ def test_a_signal_in_a_run_ends_it_with_that_runs_report() -> None:
 
 def test_an_idle_run_or_the_same_error_again_is_not_news() -> None:
     """A run every ten seconds would fill the log otherwise."""
-    idle, failing = report("idle"), stopped("lag")
+    runs = [
+        (report("idle"), True),  # the first
+        (report("idle"), False),
+        (report("committed"), True),
+        (report("committed"), True),
+        (stopped("lag"), True),
+        (stopped("lag"), False),
+        (RunReport("r", MOMENT, MOMENT, ()), False),  # the table is at work beside the run
+        (stopped("lag"), False),
+        (stopped("other"), True),
+        (report("idle"), True),  # works again
+        (report("idle"), False),
+    ]
+    news = News()
 
-    assert is_news(idle, None)
-    assert is_news(report("committed"), report("committed"))
-    assert is_news(failing, idle)
-    assert is_news(stopped("other"), failing)
-    assert is_news(idle, failing)
-    assert not is_news(report("idle"), idle)
-    assert not is_news(stopped("lag"), failing)
+    assert [news.has(run) for run, _ in runs] == [expected for _, expected in runs]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ingest.iceberg.tables import IcebergTables
     from ingest.report.contract import Step
     from ingest.report.lineage import Lineage
+    from ingest.run.work.beside import Beside
     from ingest.spark.driver import Driver
 
 T = TypeVar("T")
@@ -57,6 +58,8 @@ class Context:
     steps: StepTimes = attrs.Factory(StepTimes)
     lineage: "Lineage | None" = None
     """The events for lineage tools, if the settings name a receiver."""
+    beside: "Beside | None" = None
+    """The tables with a backlog, if the run is a round of `--follow`."""
     waiting: dict[str, int] = attrs.field(factory=dict, init=False)
     """Messages to read by table, as far as known before Spark starts."""
     holders: dict[str, str] = attrs.field(factory=dict, init=False)
@@ -97,6 +100,10 @@ class Context:
     def feeds(self, table: TableConfig) -> tuple[Feed, ...]:
         """Return the feed of each topic of a table, under the masks of the deployment."""
         return feeds(table, self.settings.masking.of_tables())
+
+    def unread(self, table: TableConfig) -> int:
+        """Return the messages that a table has to read, as far as known before Spark starts."""
+        return sum(count for feed, count in self.waiting.items() if feed.split()[0] == table.name)
 
     def step(self, table: TableConfig, detail: str, kind: "Step | None" = None) -> None:
         """Enter a table's next step, unless the table has to stop: then raise the reason.

@@ -42,6 +42,8 @@ class Fleet(Generic[T]):
 
     run: Context
     task: TableTask[T]
+    may_restart: bool = True
+    """Whether another JVM may take over."""
     results: dict[str, T] = attrs.field(factory=dict, init=False)
     restarts: int = attrs.field(default=0, init=False)
 
@@ -93,7 +95,7 @@ class Fleet(Generic[T]):
 
     def _restart(self, cause: str) -> bool:
         """Start another JVM if this process may.  After many restarts the machine is the suspect."""
-        if self.run.stop.signal or self.restarts > _MAX_RESTARTS:
+        if not self.may_restart or self.run.stop.signal or self.restarts > _MAX_RESTARTS:
             return False
         self.run.progress("", "starting Spark again")
         try:

@@ -1,0 +1,199 @@
+"""`--follow`: a table with a backlog holds up no other table, and its rows are right all the same."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+
+import attrs
+import pytest
+
+from ingest.errors import StoppedError
+from ingest.report.outcome import RunReport
+from ingest.run import follow
+from ingest.run.work import fleet
+from ingest.testing import nullable
+from tests.e2e.deployment import LIGHT_JVM, Deployment
+from tests.e2e.events import Change, Topic, make_topics
+from tests.patience import PATIENCE_S
+
+pytestmark = [pytest.mark.spark, pytest.mark.servers]
+
+COLUMNS = {"id": "int", "v": nullable("string")}
+BACKLOG = 2
+LARGE = ("big", "huge")
+
+
+@attrs.define
+class Gate:
+    """A progress listener that holds a table up in its first step of a kind."""
+
+    table: str
+    step: str
+    reached: threading.Event = attrs.Factory(threading.Event)
+    opened: threading.Event = attrs.Factory(threading.Event)
+
+    def __call__(self, table: str, step: str) -> None:
+        """Wait for the gate, at its table and step.  Later rounds show the step again."""
+        if table == self.table and step.startswith(self.step) and not self.reached.is_set():
+            self.reached.set()
+            assert self.opened.wait(PATIENCE_S)
+
+
+def make_tables(deployment: Deployment) -> dict[str, Topic]:
+    """Make two tables with a backlog and a small one; one table is at work beside the rounds at a time."""
+    with (deployment.root / "ingest.toml").open("a") as settings:
+        settings.write("[run]\nparallel_tables = 1\n")
+    names = {f"{deployment.prefix}.testDB.dbo.{name}": COLUMNS for name in (*LARGE, "small")}
+    topics = make_topics(deployment.servers, names)
+    for name in LARGE:
+        topics[name].send(*(Change("c", {"id": n, "v": name}, at=n) for n in range(BACKLOG + 3)))
+    topics["small"].send(Change("c", {"id": 0, "v": "a"}, at=0))
+    deployment.onboard()
+    return topics
+
+
+def outcomes(report: RunReport) -> dict[str, str]:
+    """Return the outcome of each table."""
+    return {table.table: table.outcome for table in report.tables}
+
+
+def until(rounds: Generator[RunReport, None, None], table: str) -> RunReport:
+    """Return the first report with a table."""
+    return next(report for report in rounds if table in outcomes(report))
+
+
+def test_a_backlog_holds_up_no_other_table(
+    make_deployment: Callable[[], Deployment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounds pass while the table is at work, then the next one with a backlog has its turn."""
+    monkeypatch.setattr(follow, "BACKLOG", BACKLOG)
+    deployment = make_deployment()
+    topics, gate = make_tables(deployment), Gate("big", "reading")
+
+    with deployment.session as session:
+        rounds = session.follow(interval_s=0.1, progress=gate)
+        assert outcomes(next(rounds)) == {"small": "committed"}
+        assert gate.reached.wait(PATIENCE_S)
+        topics["small"].send(Change("u", {"id": 0, "v": "b"}, at=9))
+        assert outcomes(next(rounds)) == {"small": "committed"}
+        assert outcomes(next(rounds)) == {"small": "idle"}
+        gate.opened.set()
+        assert outcomes(until(rounds, "big"))["big"] == "committed"
+        assert outcomes(until(rounds, "huge"))["huge"] == "committed"
+        topics["big"].send(Change("d", {"id": 0, "v": "big"}, at=99))
+        assert outcomes(next(report for report in rounds if outcomes(report).get("big") == "committed"))
+        rounds.close()
+        kept = [table.table for report in session.runs() for table in report.tables if table.instant]
+
+    assert sorted(kept) == ["big", "big", "huge", "small", "small"]
+    assert [row["v"] for row in deployment.frame("small").collect()] == ["b"]
+    assert {row["id"] for row in deployment.frame("big").collect()} == {1, 2, 3, 4}
+    assert deployment.frame("huge").count() == BACKLOG + 3
+
+
+@pytest.mark.parametrize("moment", ["in a round", "between rounds", "by its caller"])
+def test_a_stop_ends_a_table_beside_the_rounds(
+    make_deployment: Callable[[], Deployment], monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """It commits nothing, the report says so, and the next run reads its messages again."""
+    monkeypatch.setattr(follow, "BACKLOG", BACKLOG)
+    deployment = make_deployment()
+    topics, gate = make_tables(deployment), Gate("big", "reading")
+    stops = threading.Event()
+
+    def progress(table: str, step: str) -> None:
+        gate(table, step)
+        if table == "small" and step.startswith("reading") and stops.is_set():
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.5)
+
+    with deployment.session as session:
+        rounds = session.follow(interval_s=0.1, progress=progress)
+        assert outcomes(next(rounds)) == {"small": "committed"}
+        assert gate.reached.wait(PATIENCE_S)
+        threading.Timer(1.0, gate.opened.set).start()
+        if moment == "by its caller":
+            rounds.close()
+        elif moment == "between rounds":
+            os.kill(os.getpid(), signal.SIGTERM)
+            (last,) = rounds
+            assert [(table.table, type(table.error)) for table in last.tables] == [("big", StoppedError)]
+        else:
+            topics["small"].send(Change("u", {"id": 0, "v": "b"}, at=9))
+            stops.set()
+            *_, last = rounds
+            errors = {table.table: type(table.error) for table in last.tables}
+            assert errors == dict.fromkeys(("big", "huge", "small"), StoppedError)
+            assert last.exit_code == 75
+
+    assert not (deployment.root / "lake" / "big").exists()
+    assert deployment.run().exit_code == 0
+    assert deployment.frame("big").count() == BACKLOG + 3
+
+
+def fail(*_: object) -> None:
+    """Fail as no table does."""
+    raise RuntimeError("no table expects this")
+
+
+def test_an_error_that_no_table_expects_is_reported(
+    make_deployment: Callable[[], Deployment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table beside the rounds is never lost from the reports."""
+    monkeypatch.setattr(follow, "BACKLOG", BACKLOG)
+    monkeypatch.setattr(fleet.Fleet, "_shift", fail)
+    deployment = make_deployment()
+    make_tables(deployment)
+
+    with deployment.session as session:
+        rounds = session.follow(list(LARGE), interval_s=0.1)
+        (error,) = (str(table.error) for table in until(rounds, "big").tables if table.table == "big")
+        rounds.close()
+
+    assert "no table expects this" in error
+
+
+FOLLOW = f"""
+import os, signal
+from pyspark import SparkContext
+from ingest import Session
+from ingest.run import follow
+
+follow.BACKLOG, left, killed = {BACKLOG}, {set(LARGE)!r}, []
+
+def kill_once(table, step):
+    if table == "big" and step.startswith("reading") and not killed:
+        killed.append(table)
+        os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+
+with Session.open("ingest.toml") as session:
+    for report in session.follow(interval_s=0.2, progress=kill_once):
+        for table in report.tables:
+            print(table.table, table.outcome, table.error, flush=True)
+        left -= {{table.table for table in report.tables if table.outcome == "committed"}}
+        if not left:
+            break
+"""
+
+
+def test_a_jvm_that_ends_beside_the_rounds_is_replaced(make_deployment: Callable[[], Deployment]) -> None:
+    """The table is reported, and later rounds work on it in another JVM."""
+    deployment = make_deployment()
+    make_tables(deployment)
+    with (deployment.root / "ingest.toml").open("a") as settings:
+        settings.write(f"[spark]\nclass_archive = false\n{LIGHT_JVM}")
+
+    done = subprocess.run(
+        [sys.executable, "-c", FOLLOW], cwd=deployment.root, timeout=PATIENCE_S,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    outcomes = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    assert any(table == "big" and "JVM" in error for table, _, error in outcomes), done.stdout
+    for name in LARGE:
+        assert deployment.frame(name).count() == BACKLOG + 3
