@@ -51,13 +51,18 @@ EXTRAS: Final = {
 
 
 class LazyModule:
-    """Stands for a module: the first attribute asked of it imports it."""
+    """Stands for a module: the first attribute read or set imports it."""
+
+    __slots__ = ("_name",)  # `__dict__` is the module's, as pytest's monkeypatch expects
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        object.__setattr__(self, "_name", name)
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(import_module(self._name), attribute)
+
+    def __setattr__(self, attribute: str, value: Any) -> None:
+        setattr(import_module(self._name), attribute, value)
 
 
 def missing_extra(error: Exception) -> UsageError | None:

@@ -64,3 +64,17 @@ def test_every_lazy_module_exists(package: str) -> None:
     """A misspelled name would show only where the module is used."""
     for name in LAZY[package].split():
         assert find_spec(f"ingest.{package}.{name}") is not None
+
+
+def test_a_test_patches_a_module_that_is_not_loaded() -> None:
+    """A stand-in passes the value on, and gives the old one back."""
+    code = """
+import pytest, sys
+from ingest.run import follow
+with pytest.MonkeyPatch.context() as patch:
+    patch.setattr(follow, "BACKLOG", 2)
+    module = sys.modules["ingest.run.follow"]
+    assert module.BACKLOG == 2
+assert module.BACKLOG > 2
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
