@@ -79,7 +79,7 @@ def messages(
     """
     rng = random.Random(seed)  # noqa: S311  data, no secret
     schemas = [
-        fastavro.parse_schema(_physical(value_schema(columns, extra))) for extra in range(len(value_ids))
+        fastavro.parse_schema(physical(value_schema(columns, extra))) for extra in range(len(value_ids))
     ]
     for number in range(count):
         version = number % len(value_ids)
@@ -89,11 +89,11 @@ def messages(
         event = {
             "before": None if op == "c" else row,
             "after": None if op == "d" else row,
-            "source": _source(number),
+            "source": source(number),
             "op": op,
             "ts_ms": 1_700_000_000_000 + number,
         }
-        yield _framed(key_id, KEY_SCHEMA, {"id": key}), _framed(value_ids[version], schemas[version], event)
+        yield framed(key_id, KEY_SCHEMA, {"id": key}), framed(value_ids[version], schemas[version], event)
 
 
 def large_messages(
@@ -101,11 +101,11 @@ def large_messages(
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield inserts whose first text has so many bytes."""
     rng = random.Random(1)  # noqa: S311  data, no secret
-    schema = fastavro.parse_schema(_physical(value_schema(columns)))
+    schema = fastavro.parse_schema(physical(value_schema(columns)))
     for number in range(count):
         row = {**_row(rng, number, columns), "c0": rng.randbytes(text_bytes // 2).hex()}
-        event = {"before": None, "after": row, "source": _source(number), "op": "c", "ts_ms": number}
-        yield _framed(key_id, KEY_SCHEMA, {"id": number}), _framed(value_id, schema, event)
+        event = {"before": None, "after": row, "source": source(number), "op": "c", "ts_ms": number}
+        yield framed(key_id, KEY_SCHEMA, {"id": number}), framed(value_id, schema, event)
 
 
 def _row(rng: random.Random, key: int, columns: int) -> dict[str, Any]:
@@ -140,7 +140,8 @@ def _value(rng: random.Random, kind: Any, i: int) -> Any:
             return rng.randrange(86_400_000_000)
 
 
-def _source(number: int) -> dict[str, Any]:
+def source(number: int) -> dict[str, Any]:
+    """Return the source block of an event."""
     lsn = f"{number >> 16:08x}:{number & 0xFFFF:08x}:0003"
     return {
         "version": "2.1.4.Final", "connector": "sqlserver", "name": "bench",
@@ -150,12 +151,13 @@ def _source(number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _framed(schema_id: int, schema: Any, value: Any) -> bytes:
+def framed(schema_id: int, schema: Any, value: Any) -> bytes:
+    """Return a value in Confluent framing."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, schema, value)
     return b"\0" + struct.pack(">I", schema_id) + out.getvalue()
 
 
-def _physical(schema: Any) -> Any:
+def physical(schema: Any) -> Any:
     """Return a schema without logical types, so that fastavro takes the bytes of a decimal as they are."""
     return json.loads(json.dumps(schema).replace('"logicalType": "decimal"', '"x": "y"'))

@@ -1,14 +1,13 @@
 """Changes that lack values: PostgreSQL's placeholders for large values, MongoDB's update descriptions."""
 
-import io
 import json
 import random
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import attrs
 import fastavro
+from events import framed
 
 from ingest.testing.columns import Columns, nullable
 from ingest.testing.connectors import LogEntry, connector_of
@@ -56,7 +55,7 @@ class Stream:
             op, images = self.change(rng, key, number < keys)
             source = connector.source(self.topic, LogEntry(number + 1, op, 1, "false"))
             event = {**empty, **images, "op": op, "source": source, "ts_ms": source["ts_ms"]}
-            yield _framed(key_id, key_node, {"id": self.key(key)}), _framed(value_id, value_node, event)
+            yield framed(key_id, key_node, {"id": self.key(key)}), framed(value_id, value_node, event)
 
 
 def _row(rng: random.Random, key: int, is_first: bool) -> Images:  # noqa: FBT001  a signature
@@ -72,12 +71,6 @@ def _document(rng: random.Random, key: int, is_first: bool) -> Images:  # noqa: 
     updated = json.dumps({"n": rng.randrange(1000), f"t{rng.randrange(6)}": "changed"})
     description = {"updatedFields": updated, "removedFields": None, "truncatedArrays": None}
     return "u", {"updateDescription": description}
-
-
-def _framed(schema_id: int, schema: Any, value: Any) -> bytes:
-    out = io.BytesIO()
-    fastavro.schemaless_writer(out, schema, value)
-    return b"\0" + struct.pack(">I", schema_id) + out.getvalue()
 
 
 TEXTS: Final = {f"t{i}": nullable("string") for i in range(6)}

@@ -238,6 +238,9 @@ def tuned(target: Target) -> dict[str, str]:
         "hoodie.clean.trigger.max.commits": "10",  # instead of planning a clean after every commit
         **dict.fromkeys(HOUSEKEEPING, housekeeping),
         **dict.fromkeys(SHUFFLES, wide),
+        # A first load writes one file a partition, and not one a partition and task.  The bucket index does
+        # the same by itself.
+        "hoodie.bulkinsert.sort.mode": "PARTITION_PATH_REPARTITION" if target.partition_by else "NONE",
     }
 
 
@@ -253,6 +256,7 @@ SHUFFLES: Final = (
     "hoodie.upsert.shuffle.parallelism",
     "hoodie.bulkinsert.shuffle.parallelism",
     "hoodie.global.simple.index.parallelism",
+    "hoodie.global.index.reconcile.parallelism",
 )
 CLEAN: Final = "hoodie.clean.automatic"
 ARCHIVE: Final = "hoodie.archive.automatic"

@@ -84,6 +84,10 @@ class StoredTable(ABC):
         """Return the commits of the active timeline, newest first, and the archived ones if asked for."""
         return tuple(self._commits(archived=archived))
 
+    def each_commit(self) -> Iterator[StoredCommit]:
+        """Yield the commits of the active timeline, newest first, each read when it is asked for."""
+        return self._commits()
+
     def has_archive(self) -> bool:
         """Tell whether Hudi has moved older commits out of the active timeline."""
         return self.timeline is not None and self.timeline.has_archive()
@@ -91,6 +95,10 @@ class StoredTable(ABC):
     def largest_file(self) -> int:
         """Return the bytes of the largest base file of the newest commits, or 0 without a file."""
         return max((file.size for file in live_files(self._commits()) if not file.is_log), default=0)
+
+    def last_written(self) -> int:
+        """Return the bytes that the newest commit with rows wrote: about as many as the next one will."""
+        return next((commit.bytes for commit in self._commits() if commit.entry and commit.files), 0)
 
     def data_size(self) -> int:
         """Return the bytes of the files that a reader needs."""

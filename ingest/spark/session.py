@@ -100,6 +100,9 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     # Consumers stay for the next run of a session: 50 tables with two partitions each have 100 (default 64).
     "spark.kafka.consumer.cache.capacity": "128",
+    # Up to this number of partitions, each task of a shuffle opens a stream for each of them, with a Kryo
+    # (default 200).  A commit to 100 files shuffles its rows to 100 partitions.
+    "spark.shuffle.sort.bypassMergeThreshold": "8",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # The names that Spark's pages and event logs mask.  Spark's default shows an Azure storage's key, say.

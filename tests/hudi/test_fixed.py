@@ -13,7 +13,9 @@ from ingest.hudi.options import hudi_options
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.timeline.properties import TableProperties
 from ingest.names import Partition, Subject, Topic
+from ingest.operations.status import advice
 from ingest.tables import Column, Key, Subjects, TableConfig, Target, Types
+from tests.hudi.conftest import entry_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +91,18 @@ def test_both_readers_find_the_largest_file(lake: "Lake", table: TableConfig) ->
     largest = max(file.stat().st_size for file in newest)
     assert lake.open(table).largest_file() == largest
     assert OfflineTable(lake.path(table), lake.hadoop).largest_file() == largest
+
+
+def test_both_readers_find_commits_that_rewrite_much(
+    lake: "Lake", table: TableConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By them `ingest status` advises merge-on-read."""
+    monkeypatch.setattr(advice, "LIMIT_BYTES", 1)
+    for run in range(2, 5):
+        entry = attrs.evolve(entry_of(run), counters={"upserted": 1})
+        lake.open(table).commit(lake.changes(DDL, ("u", str(run), 1, 1, run)), table, ["id"], "upsert", entry)
+    for stored in (lake.open(table), OfflineTable(lake.path(table), lake.hadoop)):
+        assert 'for 3 rows: set [target] type = "mor"' in advice.advise(table, 0, stored.each_commit())
 
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])

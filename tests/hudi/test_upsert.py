@@ -76,6 +76,19 @@ def test_rows_move_between_partitions_and_deletes_find_them(lake: "Lake", kind: 
     assert lake.rows(table, "id", "p", "v") == [(2, "x", 3), (3, "y/z", 1)]
 
 
+@pytest.mark.parametrize("index", ["bucket", "global_simple"])
+def test_a_first_load_writes_few_files_to_each_partition(lake: "Lake", index: str) -> None:
+    """However many tasks have its rows: each later commit reads or rewrites every file."""
+    table = lake.table(f"few_{index}", index=index, partition_by=("p",), buckets=1)
+    ddl = "id int not null, p string not null, v int"
+    rows = lake.changes(ddl, *(("c", "1", key, "ab"[key % 2], 1) for key in range(40)))
+    lake.commit(table, rows.repartition(4), ("id", "p"))
+
+    folders = [file.parent.name for file in Path(lake.path(table)).rglob("*.parquet")]
+    assert sorted(folders) == ["a", "b"]
+    assert lake.frame(table).count() == 40
+
+
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_composite_keys_partitioned_by_a_part_of_the_key(lake: "Lake", kind: str) -> None:
     """Updates and deletes go to the partition that the key names."""

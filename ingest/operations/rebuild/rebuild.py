@@ -84,8 +84,10 @@ class RebuildTask:
 
     def by_files(self, run: Context, table: TableConfig) -> Rebuilt | None:
         """Return the result for a table without commits."""
-        if run.files.table(table).checkpoint() is None:
+        stored = run.files.table(table)
+        if stored.checkpoint() is None:
             return Rebuilt(table.name, "idle", self.source)
+        run.rewrites[table.name] = stored.data_size()
         return None
 
     def with_spark(self, run: Context, table: TableConfig) -> Rebuilt:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
@@ -24,6 +24,7 @@ from ingest.kafka.breaks import Watermark
 from ingest.kafka.unread import unread_s
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, Topic
+from ingest.operations.status.advice import advise
 from ingest.operations.status.ahead import look_ahead
 from ingest.operations.status.connector import Connector, Connectors, find_connectors
 from ingest.operations.status.last_verification import LastVerification, read_last
@@ -39,13 +40,6 @@ from ingest.run.work.topics import FeedsByTable, TopicsTask
 from ingest.run.work.work import resolve, work_on_tables
 from ingest.settings import KafkaSettings, LakeSettings, Settings
 from ingest.tables import Feed, TableConfig
-
-LIMIT_BYTES: Final = 512_000_000
-"""From this size of a bucket's file, `ingest status` warns."""
-_GOAL_BYTES: Final = 128_000_000
-"""The size that the advised number of buckets gives: Parquet's own unit of reading, a row group."""
-_MOST: Final = 4096
-_MEGABYTE: Final = 1_000_000
 
 
 @attrs.frozen
@@ -302,7 +296,7 @@ def table_status(
         source_lag_s=lag_s,
         error=error,
         cost=read_cost(feed.table, stored) if last and error is None else ReadCost(),
-        warning=bucket_warning(feed.table, stored.largest_file()) if last and error is None else "",
+        warning=_advice(feed.table, stored) if last and error is None else "",
     )
 
 
@@ -320,18 +314,5 @@ def read_cost(table: TableConfig, stored: StoredTable) -> ReadCost:
     return stored.read_cost() if table.target.type == "mor" else ReadCost()
 
 
-def bucket_warning(table: TableConfig, largest_bytes: int) -> str:
-    """Return the advice for a table whose largest base file has this size, empty if it is small enough.
-
-    A copy-on-write commit rewrites every file that it touches.
-    """
-    buckets = table.target.buckets
-    if table.target.index != "bucket" or largest_bytes < LIMIT_BYTES or buckets >= _MOST:
-        return ""
-    advised = buckets
-    while advised < _MOST and largest_bytes * buckets > _GOAL_BYTES * advised:
-        advised *= 2
-    return (
-        f"a bucket has grown to {largest_bytes / _MEGABYTE:,.0f} MB, which each commit may rewrite: set "
-        f"[target] buckets = {min(advised, _MOST)} in place of {buckets}, then `ingest rebuild {table.name}`"
-    )
+def _advice(table: TableConfig, stored: StoredTable) -> str:
+    return advise(table, stored.largest_file(), stored.each_commit())

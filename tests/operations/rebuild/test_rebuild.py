@@ -1,6 +1,5 @@
 """The plan of a rebuild in words and figures, its refusals, and the exchange of two folders."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
 from ingest.names import Partition, Subject, Topic
 from ingest.operations.rebuild.rebuild_plan import RebuildPlan, whole_ranges
-from ingest.operations.status.status import bucket_warning
-from ingest.tables import Subjects, TableConfig, Target
+from ingest.tables import Subjects, TableConfig
 from tests.feeds import feed
 
 BUCKETS = FixedChange("target.buckets", "2", "64")
@@ -83,29 +81,6 @@ def test_a_topic_that_lost_messages_is_refused(mark: Watermark, problem: str) ->
     """Retention, a truncated topic, another topic of that name."""
     with pytest.raises(RebuildError, match=problem):
         whole_ranges(feed(TABLE), entry(50, 50), {Partition(0): mark})
-
-
-@pytest.mark.parametrize(
-    ("target", "size", "advice"),
-    [
-        (Target(buckets=2), 511_999_999, ""),
-        (
-            Target(buckets=2),
-            812_000_000,
-            "812 MB, .* buckets = 16 in place of 2, then `ingest rebuild orders`$",
-        ),
-        (Target(buckets=4096), 10**12, ""),
-        (Target(buckets=3000), 10**12, "buckets = 4096"),
-        (Target(index="global_simple"), 10**12, ""),
-    ],
-)
-def test_status_advises_the_number_of_buckets(target: Target, size: int, advice: str) -> None:
-    """Files of 128 MB, where a bucket's file is over 512 MB."""
-    table = TableConfig(
-        name="orders", topic=Topic("t"), dialect="sqlserver", subjects=TABLE.subjects, target=target
-    )
-    warning = bucket_warning(table, size)
-    assert re.search(advice, warning) if advice else warning == ""
 
 
 def test_two_folders_change_places_in_one_step(tmp_path: Path) -> None:
