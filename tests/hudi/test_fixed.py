@@ -98,6 +98,7 @@ def test_both_readers_find_commits_that_rewrite_much(
 ) -> None:
     """By them `ingest status` advises merge-on-read."""
     monkeypatch.setattr(advice, "LIMIT_BYTES", 1)
+    monkeypatch.setattr(advice, "_BYTES_PER_CHANGE", 1)
     for run in range(2, 5):
         entry = attrs.evolve(entry_of(run), counters={"upserted": 1})
         lake.open(table).commit(lake.changes(DDL, ("u", str(run), 1, 1, run)), table, ["id"], "upsert", entry)
