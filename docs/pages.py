@@ -294,7 +294,7 @@ def _states() -> list[str]:
     exact = [state for state, results in rows.items() if set(results) == {"yes"}]
     silent: dict[tuple[str, str], dict[str, None]] = {}
     for cell in opened:
-        if cell["result"] == "differs":
+        if cell["result"] == "differs" and cell["detail"]:
             silent.setdefault((cell["reader"], cell["detail"]), {})[cell["state"]] = None
     always = sorted({cell["reader"] for cell in opened}.difference(readers))
     tables = {

@@ -85,6 +85,7 @@ def test_trino_reads_a_table_that_hudis_sync_entered_in_hives_metastore(
     """The sync follows each commit, by the options of the page; three commits equal."""
     options = {
         "enable": "true", "mode": "hms", "metastore.uris": metastore, "database": "bronze", "table": "orders",
+        "support_timestamp": "true",
     }  # fmt: skip
     place.create(
         "cow", hudi="".join(f'"hoodie.datasource.hive_sync.{k}" = "{v}"\n' for k, v in options.items())
