@@ -73,9 +73,13 @@ class MaintainTask:
 
     def by_files(self, run: Context, table: TableConfig) -> Maintained | None:
         """Return the result for a table without commits."""
-        if run.files.table(table).checkpoint() is None:
+        stored = run.files.table(table)
+        if stored.checkpoint() is None:
             return Maintained(table.name)
         if not self.is_dry:
+            if table.target.type == "mor":
+                cost = stored.read_cost()
+                run.file_bytes[table.name] = cost.log_bytes + cost.base_bytes  # compaction merges them
             run.note_holder(table)
         return None
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MANY_MESSAGES: Final = 3_000_000
 """Beyond it a JVM gets its optimising compiler: 1,000,000 cost 41 CPU s without it and 50 with it."""
 MANY_BYTES: Final = 64_000_000
-"""The same of Parquet to write again.  A run that rewrote 78 MB, 4,000,000 rows, for 20,000 changes cost 107
+"""The same of data files.  A run that rewrote 78 MB, 4,000,000 rows, for 20,000 changes cost 107
 CPU s without the compiler and 69 with it, and one of 20 MB 46 and 45."""
 
 
@@ -64,12 +64,12 @@ class Driver:
             catalog.check_catalog(self._session)
         return self._session
 
-    def start(self, messages: int, rewritten: int) -> "SparkSession":
+    def start(self, messages: int, file_bytes: int) -> "SparkSession":
         """Return the session.  A JVM that is started for much work gets its optimising compiler.
 
-        `rewritten` is in bytes of Parquet.
+        `file_bytes` are of the data files that it reads or rewrites.
         """
-        self.is_short &= messages / MANY_MESSAGES + rewritten / MANY_BYTES <= 1
+        self.is_short &= messages / MANY_MESSAGES + file_bytes / MANY_BYTES <= 1
         return self.session
 
     @property

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Final
 
 import attrs
 
@@ -42,9 +41,6 @@ from ingest.verify.result import TableVerification, Verification
 from ingest.verify.rows import SqlRows, open_table
 from ingest.verify.topics import combined, compared_feeds, outcome_of
 from ingest.verify.turn import Turn
-
-_MESSAGE_BYTES: Final = 250
-"""Bytes of a table that take as much work to compare as one message: about five rows."""
 
 
 @attrs.frozen(kw_only=True)
@@ -106,17 +102,17 @@ def verify_tables(
 ) -> Verification:
     """Compare tables with their sources. A table's error or `broken` file does not stop the other tables."""
     started = datetime.now(UTC)
-    run.waiting.update({table.name: _estimate_work(run, table) for table in tables})
+    run.file_bytes.update({table.name: _data_size(run, table) for table in tables})
     work = _Work(run, bring, request)
     answers = work.turn.work_on(tables, lambda table: _verify(work, table))
     of_files = (TableVerification(error.table, mode=request.mode, error=error) for error in broken)
     return Verification(started, datetime.now(UTC), (*answers, *of_files))
 
 
-def _estimate_work(run: Context, table: TableConfig) -> int:
-    """Return the work of a comparison in messages, before Spark starts: its compilers depend on it."""
+def _data_size(run: Context, table: TableConfig) -> int:
+    """Return the bytes of a table's newest files, or 0 if they are not known without a JVM."""
     try:
-        return run.files.table(table).size().newest_bytes // _MESSAGE_BYTES
+        return run.files.table(table).size().newest_bytes
     except (UnclearFilesError, IngestError):
         return 0
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import SparkSession
 
+from ingest.adopt.request import AdoptRequest, LoadRequest
 from ingest.spark.driver import MANY_BYTES, MANY_MESSAGES, Driver
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
@@ -16,8 +17,22 @@ pytestmark = [pytest.mark.spark, pytest.mark.servers]
 COLUMNS = {"id": "int", "v": nullable("string")}
 
 
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, bool]]:
+    """Note each start of a session: its messages, its bytes of files, and whether its JVM ends soon."""
+    notes, start = list[tuple[int, int, bool]](), Driver.start
+
+    def noted(driver: Driver, messages: int, file_bytes: int) -> SparkSession:
+        session = start(driver, messages, file_bytes)
+        notes.append((messages, file_bytes, driver.is_short))
+        return session
+
+    monkeypatch.setattr(Driver, "start", noted)
+    return notes
+
+
 @pytest.mark.parametrize(
-    ("messages", "rewritten", "is_short"),
+    ("messages", "file_bytes", "is_short"),
     [
         (MANY_MESSAGES, 0, True),
         (MANY_MESSAGES + 1, 0, False),
@@ -27,31 +42,24 @@ COLUMNS = {"id": "int", "v": nullable("string")}
     ],
 )
 def test_much_work_takes_the_optimising_compiler(
-    spark: SparkSession, deployment: Deployment, messages: int, rewritten: int, *, is_short: bool
+    spark: SparkSession, deployment: Deployment, messages: int, file_bytes: int, *, is_short: bool
 ) -> None:
-    """Messages and files to rewrite count together."""
+    """Messages and files count together."""
     driver = Driver(deployment.session.settings, spark)
-    driver.start(messages, rewritten)
+    driver.start(messages, file_bytes)
     assert driver.is_short == is_short
 
 
 def test_runs_and_rebuilds_know_the_files_that_they_rewrite(
-    make_deployment: Callable[[], Deployment], monkeypatch: pytest.MonkeyPatch
+    make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
     """Few changes may rewrite a large copy-on-write table."""
-    started, start = list[tuple[int, int]](), Driver.start
-
-    def noted(driver: Driver, messages: int, rewritten: int) -> SparkSession:
-        started.append((messages, rewritten))
-        return start(driver, messages, rewritten)
-
-    monkeypatch.setattr(Driver, "start", noted)
     deployment = make_deployment()
     (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
     deployment.onboard()
     topic.send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in range(5)))
     assert deployment.run().exit_code == 0
-    size = sum(file.stat().st_size for file in (deployment.root / "lake" / "t").glob("*.parquet"))
+    size = bytes_of(deployment, "*.parquet")
     topic.send(Change("u", {"id": 1, "v": "b"}, at=9))
     assert deployment.run().exit_code == 0
     file = deployment.tables / "t.toml"
@@ -59,6 +67,45 @@ def test_runs_and_rebuilds_know_the_files_that_they_rewrite(
     with deployment.session as session:
         assert session.rebuild("t").outcome == "rebuilt"
 
-    assert started[0] == (5, 0)
-    assert started[1] == (1, size)
+    assert started[:2] == [(5, 0, True), (1, size, True)]
     assert started[2][1] > size // 2
+
+
+def test_a_compaction_knows_the_files_that_it_merges(
+    make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
+) -> None:
+    """A run only appends log files to a merge-on-read table."""
+    deployment = make_deployment()
+    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
+    deployment.onboard(type="mor")
+    topic.send(Change("c", {"id": 1, "v": "a"}, at=1))
+    assert deployment.run().exit_code == 0
+    topic.send(Change("u", {"id": 1, "v": "b"}, at=9))
+    assert deployment.run().exit_code == 0
+    with deployment.session as session:
+        assert session.maintain(dry_run=True).exit_code == 0
+        size = bytes_of(deployment, "*.parquet") + bytes_of(deployment, ".0*.log.*")
+        assert session.maintain().exit_code == 0
+
+    assert started == [(1, 0, True), (1, 0, True), (0, 0, True), (0, size, True)]
+
+
+def test_loads_and_adoptions_take_the_optimising_compiler(
+    make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
+) -> None:
+    """They write whole tables, of a size that nothing tells beforehand."""
+    deployment = make_deployment()
+    make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
+    deployment.onboard()
+    missing = str(deployment.root / "missing")
+    with deployment.session as session:
+        assert session.load("t", LoadRequest("parquet", missing)).error
+    with deployment.session as session:
+        assert session.adopt("t", AdoptRequest(missing)).error
+
+    assert [is_short for _, _, is_short in started] == [False, False]
+
+
+def bytes_of(deployment: Deployment, pattern: str) -> int:
+    """Return the size of a table's files of a pattern."""
+    return sum(file.stat().st_size for file in (deployment.root / "lake" / "t").glob(pattern))

@@ -87,7 +87,7 @@ class RebuildTask:
         stored = run.files.table(table)
         if stored.checkpoint() is None:
             return Rebuilt(table.name, "idle", self.source)
-        run.rewrites[table.name] = stored.data_size()
+        run.file_bytes[table.name] = stored.data_size()
         return None
 
     def with_spark(self, run: Context, table: TableConfig) -> Rebuilt:

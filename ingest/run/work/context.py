@@ -62,8 +62,8 @@ class Context:
     """The tables with a backlog, if the run is a round of `--follow`."""
     waiting: dict[str, int] = attrs.field(factory=dict, init=False)
     """Messages to read by table, as far as known before Spark starts."""
-    rewrites: dict[str, int] = attrs.field(factory=dict, init=False)
-    """Bytes of data files to write again by table, as far as known before Spark starts."""
+    file_bytes: dict[str, int] = attrs.field(factory=dict, init=False)
+    """Bytes of data files to read or rewrite by table, as far as known before Spark starts."""
     holders: dict[str, str] = attrs.field(factory=dict, init=False)
     """The notes of other writers, by the tables that this run is to write, before Spark starts."""
     reads: SharedReads = attrs.field(factory=SharedReads)
@@ -77,7 +77,7 @@ class Context:
         """The Spark session, started at its first use."""
         with self.steps.during("", "start"):
             self.progress("", "starting Spark")
-            return self.driver.start(sum(self.waiting.values()), sum(self.rewrites.values()))
+            return self.driver.start(sum(self.waiting.values()), sum(self.file_bytes.values()))
 
     @cached_property
     def registry(self) -> Registry:
