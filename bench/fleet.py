@@ -1,8 +1,8 @@
 """A fleet under `--follow`: what a commit costs, and how old a change is once it is committed.
 
 `make bench-fleet`, or `python bench/fleet.py TOPICS ACTIVE SECONDS [BACKLOG]`.  With a backlog, one more
-table has that many events to load at the start: the age of the changes of the others shows whether it holds
-them up.  Only a load that outlasts the minute of warming is measured.
+table with that many events is onboarded after the first measurement, and a second one lasts until they are
+loaded: it shows whether the load holds up the others.
 The CPU is that of the JVM and of this process, which also produces the changes.
 """
 
@@ -64,6 +64,37 @@ class Load:
                 yield at.timestamp() - sent.popleft()
 
 
+@attrs.define
+class Window:
+    """The commits of a time, and the ages of their changes."""
+
+    pid: int
+    started: float = attrs.Factory(time.monotonic)
+    cpu: float = attrs.field(
+        default=attrs.Factory(lambda window: cpu_seconds(window.pid), takes_self=True), init=False
+    )
+    commits: int = attrs.field(default=0, init=False)
+    ages: list[float] = attrs.field(factory=list, init=False)
+
+    def add(self, report: RunReport, ages: list[float]) -> None:
+        """Add the commits of a run."""
+        self.commits += sum(table.outcome == "committed" for table in report.tables)
+        self.ages += ages
+
+    @property
+    def passed(self) -> float:
+        """The seconds since its start."""
+        return time.monotonic() - self.started
+
+    def __str__(self) -> str:
+        cuts, spent = quantiles(self.ages, n=100), cpu_seconds(self.pid) - self.cpu
+        return (
+            f"{self.commits} commits in {self.passed:.0f} s: {self.commits / self.passed:.1f} a second, "
+            f"{spent / self.commits:.3f} CPU s each; age of a change p50 {cuts[49]:.1f} s, "
+            f"p90 {cuts[89]:.1f} s, p99 {cuts[98]:.1f} s"
+        )
+
+
 def main(count: int, active: int, seconds: float, backlog: int) -> None:
     """Load all topics, follow them, and print the figures."""
     topics = [f"{TOPIC}{number}" for number in range(count)]
@@ -71,46 +102,41 @@ def main(count: int, active: int, seconds: float, backlog: int) -> None:
         ids = [create_topic(root, topic, KEY_SCHEMA, value_schema(COLUMNS)) for topic in topics]
         key_id, value_id = ids[0]
         send(root, topics, messages(100, KEYS, COLUMNS, key_id, (value_id,)))
+        large = f"{TOPIC}-large" if backlog else ""
         with Session.open(root / "ingest.toml") as session:
             session.onboard(["bench.*"])
             assert session.run().exit_code == 0
             if backlog:
-                large = f"{TOPIC}-large"
                 key_id, value_id = create_topic(root, large, KEY_SCHEMA, value_schema(COLUMNS))
                 send(root, [large], messages(backlog, backlog, COLUMNS, key_id, (value_id,)))
-                session.onboard([large])
-            follow(session, Load(root, topics[:active], ids[0]), seconds)
+            follow(session, Load(root, topics[:active], ids[0]), seconds, large)
 
 
-def follow(session: Session, load: Load, seconds: float) -> None:
-    """Follow for the time after the warming, and print what the commits in it cost."""
+def follow(session: Session, load: Load, seconds: float, large: str) -> None:
+    """Follow, and print what the commits cost: after the warming, then while a large topic is loaded."""
     producer = threading.Thread(target=load.produce)
     producer.start()
     pid = int(jvm_of(session.spark).java.lang.ProcessHandle.current().pid())
-    began, start, before, commits = time.monotonic(), 0.0, 0.0, 0
-    ages: list[float] = []
+    began, window, is_beside = time.monotonic(), None, False
     try:
         for report in session.follow(interval_s=INTERVAL_S):
-            run_ages = list(load.ages(report))
-            now = time.monotonic()
-            if start:
-                ages += run_ages
-                commits += sum(table.outcome == "committed" for table in report.tables)
-                if now - start >= seconds:
+            ages = list(load.ages(report))
+            if window is None:
+                window = Window(pid) if time.monotonic() - began >= WARMING_S else None
+                continue
+            window.add(report, ages)
+            if is_beside and any(table.topic == large and table.outcome != "idle" for table in report.tables):
+                print(f"beside the load of {large}: {window}", flush=True)
+                break
+            if not is_beside and window.passed >= seconds:
+                print(window, flush=True)
+                if not large:
                     break
-            elif now - began >= WARMING_S:
-                start, before = now, cpu_seconds(pid)
+                session.onboard([large])
+                window, is_beside = Window(pid), True
     finally:
         load.ended.set()
         producer.join()
-    spent, passed = cpu_seconds(pid) - before, time.monotonic() - start
-    cuts = quantiles(ages, n=100)
-    print(
-        f"{commits} commits in {passed:.0f} s: {commits / passed:.1f} a second, "
-        f"{spent / commits:.3f} CPU s each; age of a change p50 {cuts[49]:.1f} s, "
-        f"p90 {cuts[89]:.1f} s, p99 {cuts[98]:.1f} s",
-        flush=True,
-    )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,15 @@ from confluent_kafka import Producer
 from ingest.errors import OffsetError
 from ingest.kafka.breaks import Consumed
 from ingest.kafka.ranges import OffsetRange, TopicRanges, plan_ranges
-from ingest.kafka.read import COLUMNS, LARGE_MARK, MOST_KEY_BYTES, OFFSETS_PER_TASK, count_slices, read
+from ingest.kafka.read import (
+    COLUMNS,
+    LARGE_MARK,
+    MOST_KEY_BYTES,
+    MOST_OFFSETS_PER_TASK,
+    OFFSETS_PER_TASK,
+    count_slices,
+    read,
+)
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
 from ingest.spark.java import INTERNALS
@@ -40,7 +48,14 @@ def one_range(span: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("span", "slices"), [(0, 1), (100, 1), (2 * OFFSETS_PER_TASK, 2), (100 * OFFSETS_PER_TASK, 8)]
+    ("span", "slices"),
+    [
+        (0, 1),
+        (100, 1),
+        (2 * OFFSETS_PER_TASK, 2),
+        (100 * OFFSETS_PER_TASK, 8),
+        (20 * MOST_OFFSETS_PER_TASK, 20),
+    ],
 )
 def test_a_large_range_keeps_all_cores_busy_and_a_small_one_is_not_split(span: int, slices: int) -> None:
     """One partition is not a reason to decode on one core; a handful of records is."""

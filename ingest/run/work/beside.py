@@ -1,4 +1,4 @@
-"""Tables with a backlog, at work beside the rounds of `--follow`: they hold up no other table."""
+"""Tables with a backlog, at work beside the rounds of `--follow`: no other table waits for their end."""
 
 import math
 import signal
