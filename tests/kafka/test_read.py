@@ -55,6 +55,7 @@ def one_range(span: int) -> Any:
         (2 * OFFSETS_PER_TASK, 2),
         (100 * OFFSETS_PER_TASK, 8),
         (20 * MOST_OFFSETS_PER_TASK, 20),
+        (10**6 * MOST_OFFSETS_PER_TASK, 400),
     ],
 )
 def test_a_large_range_keeps_all_cores_busy_and_a_small_one_is_not_split(span: int, slices: int) -> None:
