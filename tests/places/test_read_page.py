@@ -37,17 +37,21 @@ def block(heading: str, language: str = "python") -> str:
     return found[1]
 
 
-@pytest.fixture(scope="module")
-def table(outer_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
-    """Return the path of a table of two commits, and the first one's instant and completion."""
-    lake = Lake(outer_spark, tmp_path_factory.mktemp("read") / "lake")
-    orders, types = lake.table("orders", type="cow", buckets=1), {"status": "string"}
+def write(lake: Lake, kind: str) -> tuple[str, str, str]:
+    """Write a table of two commits; return its path, and the first one's instant and completion."""
+    orders, types = lake.table("orders", type=kind, buckets=1), {"status": "string"}
     rows = [("c", 1, {"status": "'open'"}), ("c", 2, {"status": "'open'"}), ("c", 3, {})]
     first = lake.commit(orders, make_frame(lake, rows, types))
     later = [("u", 1, {"status": "'paid'"}), ("d", 3, {}), ("c", 4, {"status": "'new'"})]
     lake.commit(orders, make_frame(lake, later, types))
     (completed,) = timeline_of(lake.path(orders)).glob(f"{first}*commit")
     return lake.path(orders), str(first), completed.stem.rpartition("_")[2]
+
+
+@pytest.fixture(scope="module")
+def table(outer_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """Return the path of a copy-on-write table, and its first commit's instant and completion."""
+    return write(Lake(outer_spark, tmp_path_factory.mktemp("read") / "lake"), "cow")
 
 
 def run(python: Path | str, code: str, folder: Path) -> str:
@@ -69,6 +73,16 @@ def test_a_program_prints_the_newest_rows(reader: str, table: tuple[str, str, st
     printed = run(PROGRAMS, block(reader).replace("/data/lake/orders", table[0]), tmp_path)
     found = re.findall(r"(?:\(|'id': )(\d+), '(?:status': ')?(\w+)'", re.sub(r"'_\w+': \S+ ", "", printed))
     assert sorted(found) == [(str(key), status) for key, status in NEWEST]
+
+
+def test_duckdb_and_polars_show_the_newest_rows_of_a_merge_on_read_table(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Those that hudi-rs merges from a log file."""
+    path, *_ = write(Lake(spark, tmp_path / "lake"), "mor")
+    assert list(Path(path).glob(".*.log.*"))
+    code = block("Merge-on-read tables").replace("/data/lake/orders", path)
+    assert run(PROGRAMS, code, tmp_path).splitlines() == [f"{NEWEST}"] * 2
 
 
 @pytest.mark.parametrize("bundle", [OURS, *(path.name for path in BUNDLES)])
