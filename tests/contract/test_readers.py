@@ -11,8 +11,10 @@ from ingest.settings import Reader
 from ingest.sql.types import parse_ddl
 from ingest.tables import Target
 from ingest.typemap.readers import BY_FILES, excluded_readers, format_for, rebuild_caveat
+from tests.places.record import TITLES
 
 PLACES = Path(__file__).parents[2] / "docs" / "places"
+TESTS = Path(__file__).parents[1] / "places"
 PROGRAMS: dict[int, tuple[str, ...]] = {
     9: ("hudi-rs", *BY_FILES, "Trino"),
     6: ("hudi-rs", *BY_FILES, "Trino", "Hudi 0.15.0", "Hudi 1.0.2", "Daft"),
@@ -40,6 +42,11 @@ def readers_of(version: int, table: str, state: str, result: str) -> set[str]:
 def program(cell: dict[str, str]) -> str:
     """Return a reader's name without the kind of its query."""
     return re.sub(" (snapshot|time travel|incremental|CDC)$", "", cell["reader"])
+
+
+def test_each_module_that_runs_in_other_places_has_a_section_of_their_page() -> None:
+    """Without one, RECORD=1 ends in an error after all tests."""
+    assert set(TITLES) == {path.stem.removeprefix("test_") for path in TESTS.glob("test_*.py")}
 
 
 @pytest.mark.parametrize("table", ["cow", "mor", "compacted"])

@@ -120,6 +120,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Keep the result of each test of this folder."""
     if call.when != "call" or not isinstance(item, pytest.Function):
         return
+    if call.excinfo is not None and call.excinfo.errisinstance(pytest.skip.Exception):
+        return
     summary, _, _ = str(item.function.__doc__).partition("\n")
     module = item.path.stem.removeprefix("test_")
     variant = f" ({item.callspec.id})" if hasattr(item, "callspec") else ""

@@ -28,6 +28,8 @@ TITLES: Final = {
     "registry": "A registry by its address: Karapace 6.2.0, from its sources",
     "readers": "Readers",
     "reader_states": "Readers: states of a table",
+    "read_page": "Readers: the blocks of the page Read the tables",
+    "iceberg": "Readers: the same files as Iceberg tables",
     "trino": "Trino 476, with a metastore of files, and that of Hive 2.3.9",
 }
 """The sections of the page, by module."""
