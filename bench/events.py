@@ -71,11 +71,18 @@ KEY_SCHEMA = {
 
 
 def messages(
-    count: int, keys: int, columns: int, key_id: int, value_ids: tuple[int, ...], seed: int = 1
+    count: int,
+    keys: int,
+    columns: int,
+    key_id: int,
+    value_ids: tuple[int, ...],
+    seed: int = 1,
+    hot_share: float = 0.0,
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yield framed keys and values: 60 % updates with both images, 20 % inserts, 20 % deletes.
 
-    With as many keys as messages, every message inserts a row of its own instead.
+    With as many keys as messages, every message inserts a row of its own instead.  `hot_share` of the others
+    are of the key 0.
     """
     rng = random.Random(seed)  # noqa: S311  data, no secret
     schemas = [
@@ -83,7 +90,9 @@ def messages(
     ]
     for number in range(count):
         version = number % len(value_ids)
-        key = number if keys == count else rng.randrange(keys)
+        key = (
+            number if keys == count else 0 if hot_share and rng.random() < hot_share else rng.randrange(keys)
+        )
         op = "c" if keys == count else rng.choices("ucd", (6, 2, 2))[0]
         row = _row(rng, key, columns + version)
         event = {

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from typing import Final
+from zlib import crc32
 
 import attrs
 from events import KEY_SCHEMA, TOPIC, large_messages, messages, value_schema
@@ -33,9 +34,21 @@ class Shape:
     events: int
     columns: int
     text_bytes: int = 0
+    keys: int = 0
+    """The keys of the rows, by default one for each event."""
+    partitions: int = 2
+    is_skewed: bool = False
+    """Whether half of the events have one key, and nine tenths are in one partition."""
 
 
-SHAPES: Final = {"wide": Shape(20_000, 200), "large": Shape(300, 4, 1_000_000)}
+SHAPES: Final = {
+    "wide": Shape(20_000, 200),
+    "large": Shape(300, 4, 1_000_000),
+    "even": Shape(500_000, 12, keys=300_000, partitions=4),
+    "skewed": Shape(500_000, 12, keys=300_000, partitions=4, is_skewed=True),
+    "spread": Shape(500_000, 12, keys=300_000, partitions=200),
+}
+HOT_SHARE: Final = 0.5
 
 
 def measure(contest: Contest, name: str, topic: str, events: int) -> float:
@@ -60,17 +73,26 @@ def measure_plain(contest: Contest, name: str) -> float:
 
 
 def measure_shape(contest: Contest, name: str) -> None:
-    """Measure rows of another shape, each inserted once."""
+    """Measure rows of another shape."""
     shape, topic = SHAPES[name], f"{TOPIC}.{name}"
     servers = contest.servers
     (contest.root / "addresses.json").write_text(f'["{servers.bootstrap_servers}", "{servers.registry_url}"]')
-    key_id, value_id = create_topic(contest.root, topic, KEY_SCHEMA, value_schema(shape.columns))
+    key_id, value_id = create_topic(
+        contest.root, topic, KEY_SCHEMA, value_schema(shape.columns), shape.partitions
+    )
     if shape.text_bytes:
         events = large_messages(shape.events, shape.text_bytes, shape.columns, key_id, value_id)
     else:
-        events = messages(shape.events, shape.events, shape.columns, key_id, (value_id,))
-    send(contest.root, [topic], events)
+        keys, hot = shape.keys or shape.events, HOT_SHARE * shape.is_skewed
+        events = messages(shape.events, keys, shape.columns, key_id, (value_id,), hot_share=hot)
+    send(contest.root, [topic], events, skewed_partition if shape.is_skewed else lambda _: -1)
     measure(contest, name, topic, shape.events)
+
+
+def skewed_partition(key: bytes) -> int:
+    """Return the first of four partitions for the key 0 and four fifths of the others."""
+    number = crc32(key)
+    return 1 + number % 3 if number % 5 == 0 and key[-1] else 0  # an Avro long of 0 is one byte of 0
 
 
 def main(names: Sequence[str]) -> int:

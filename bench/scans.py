@@ -1,4 +1,6 @@
-"""CPU of a full read of one table by each reader: `python bench/scans.py`, after `make test-places` once.
+"""CPU of a full read of one table by each reader, after `make test-places` once.
+
+`python bench/scans.py [READER…]`, by default all.
 
 The table is what `ingest onboard --readers any` makes of the large topic of `side_by_side.py`: 1,000,000
 events, then 200,000 changes.  Copy-on-write, merge-on-read with the log files of the changes, and the same
@@ -51,8 +53,8 @@ def tables(contest: Contest) -> dict[str, Path]:
     return {kind: contest.root / kind / name for kind in ("cow", "mor", "compacted")}
 
 
-def main() -> None:
-    """Measure each reader in turn, and print the table."""
+def main(names: list[str]) -> None:
+    """Measure each reader in turn, all by default, and print the table."""
     readers: dict[str, Callable[[str], list[object]]] = {
         **{name: spark_command(bundle) for name, bundle in BUNDLES.items()},
         **{name: other_command(name) for name in OTHERS},
@@ -61,8 +63,8 @@ def main() -> None:
         found = {"empty": "", **{kind: str(path) for kind, path in tables(contest).items()}}
         print(f"| reader | {' | '.join(found)} |")
         print(f"| --- |{' --- |' * len(found)}")
-        for reader, command in readers.items():
-            cells = []
+        for reader in names or readers:
+            command, cells = readers[reader], list[str]()
             for kind, path in found.items():
                 if kind in {"mor", "compacted"} and reader in COW_ONLY:
                     cells.append("fails")
@@ -86,4 +88,4 @@ def other_command(reader: str) -> Callable[[str], list[object]]:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

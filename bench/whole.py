@@ -153,18 +153,25 @@ def _produce_stream(root: Path, stream: Stream, *, events: int, keys: int) -> No
     send(root, [stream.topic], stream.messages(events, keys, key_id, value_id))
 
 
-def create_topic(root: Path, topic: str, key: Any, value: Any) -> tuple[int, int]:
+def create_topic(
+    root: Path, topic: str, key: Any, value: Any, partitions: int = PARTITIONS
+) -> tuple[int, int]:
     """Create a topic; return the ids of its key's and value's schema."""
     brokers, registry = json.loads((root / "addresses.json").read_text())
     admin = AdminClient({"bootstrap.servers": brokers})
-    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result()
+    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result()
     client = SchemaRegistryClient({"url": registry})
     key_id = client.register_schema(f"{topic}-key", Schema(json.dumps(key), "AVRO"))
     return key_id, client.register_schema(f"{topic}-value", Schema(json.dumps(value), "AVRO"))
 
 
-def send(root: Path, topics: list[str], events: Iterable[tuple[bytes, bytes]]) -> None:
-    """Produce the same keys and values to each topic."""
+def send(
+    root: Path,
+    topics: list[str],
+    events: Iterable[tuple[bytes, bytes]],
+    partition_of: Callable[[bytes], int] = lambda _: -1,
+) -> None:
+    """Produce the same keys and values to each topic, by default to partitions that the client chooses."""
     brokers, _ = json.loads((root / "addresses.json").read_text())
     producer = Producer(
         {
@@ -178,7 +185,7 @@ def send(root: Path, topics: list[str], events: Iterable[tuple[bytes, bytes]]) -
         for topic in topics:
             while True:
                 try:
-                    producer.produce(topic, key=key, value=value_bytes)
+                    producer.produce(topic, key=key, value=value_bytes, partition=partition_of(key))
                     break
                 except BufferError:
                     producer.poll(0.2)
