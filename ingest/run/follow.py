@@ -22,10 +22,11 @@ _TICK_S: Final = 0.1
 def follow(run_once: RunOnce, interval_s: float) -> Generator[RunReport, None, None]:
     """Yield the report of each run, until a signal comes or every table fails permanently.
 
-    Runs begin `interval_s` apart, or at once after a bounded run that left messages.  A table with a backlog
-    holds up no run: its outcome is in the report of the run during which it ends.  A temporary error of
-    all tables (a broker out of reach) is logged and retried.  Other errors are raised.  In the main thread a
-    SIGTERM or SIGINT ends it in order, in a run or between two, and a second one at once.
+    Runs begin `interval_s` apart, or at once after a bounded run that left messages.  A table with a backlog,
+    or on a storage that hangs, holds up no run: its outcome is in the report of the run during which it
+    ends.  A temporary error of all tables (a broker out of reach) is logged and retried.  Other errors are
+    raised.  In the main thread a SIGTERM or SIGINT ends it in order, in a run or between two, and a second
+    one at once.
     """
     between, beside, report = Stop(), Beside(BACKLOG), None
     with listening(between):

@@ -7,17 +7,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator
+from typing import get_args
 
 import attrs
 import pytest
 
 from ingest.errors import StoppedError
+from ingest.report.contract import Outcome
 from ingest.report.outcome import RunReport
 from ingest.run import follow
-from ingest.run.work import fleet
+from ingest.run.work import by_files, fleet
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
 from tests.e2e.events import Change, Topic, make_topics
+from tests.e2e.test_fleet import hanging
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -68,9 +71,10 @@ def outcomes(report: RunReport) -> dict[str, str]:
     return {table.table: table.outcome for table in report.tables}
 
 
-def until(rounds: Generator[RunReport, None, None], table: str) -> RunReport:
-    """Return the first report with a table."""
-    return next(report for report in rounds if table in outcomes(report))
+def until(rounds: Generator[RunReport, None, None], table: str, outcome: str = "") -> RunReport:
+    """Return the first report with a table, and an outcome if one is asked for."""
+    wanted = {outcome} if outcome else get_args(Outcome)
+    return next(report for report in rounds if outcomes(report).get(table) in wanted)
 
 
 def test_a_backlog_holds_up_no_other_table(
@@ -101,6 +105,35 @@ def test_a_backlog_holds_up_no_other_table(
     assert [row["v"] for row in deployment.frame("small").collect()] == ["b"]
     assert {row["id"] for row in deployment.frame("big").collect()} == {1, 2, 3, 4}
     assert deployment.frame("huge").count() == BACKLOG + 3
+
+
+def test_a_storage_that_hangs_holds_up_no_other_table(
+    make_deployment: Callable[[], Deployment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor a table with a backlog.  The table is at work beside the rounds until its storage answers."""
+    monkeypatch.setattr(follow, "BACKLOG", BACKLOG + 3)
+    monkeypatch.setattr(by_files, "PATIENCE_S", 1.0)
+    deployment = make_deployment()
+    topics = make_tables(deployment)
+    settings = deployment.root / "ingest.toml"
+    settings.write_text(settings.read_text().replace("parallel_tables = 1", "parallel_tables = 2"))
+    assert deployment.run().exit_code == 0
+
+    with deployment.session as session:
+        rounds = session.follow(interval_s=0.1)
+        with hanging(deployment.root / "lake" / "big"):
+            topics["small"].send(Change("u", {"id": 0, "v": "b"}, at=9))
+            assert outcomes(next(rounds)) == {"huge": "idle", "small": "committed"}
+            topics["huge"].send(*(Change("d", {"id": n, "v": "huge"}, at=10 + n) for n in range(BACKLOG + 3)))
+            report = until(rounds, "huge", "committed")
+            assert outcomes(report) == {"huge": "committed", "small": "idle"}
+        until(rounds, "big")
+        topics["big"].send(Change("u", {"id": 0, "v": "b"}, at=99))
+        until(rounds, "big", "committed")
+        rounds.close()
+
+    assert deployment.frame("huge").count() == 0
+    assert deployment.frame("big").count() == BACKLOG + 3
 
 
 @pytest.mark.parametrize("moment", ["in a round", "between rounds", "by its caller"])

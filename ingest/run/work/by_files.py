@@ -45,8 +45,9 @@ def answer_by_files(run: Context, task: TableTask[T], tables: Sequence[TableConf
         if attempt in active and attempt.result is not None:
             seconds = time.monotonic() - attempt.started
             results[attempt.table.name] = task.finish(run, attempt.table, attempt.result, seconds)
-        latest = time.monotonic() - patience_s
-        active = [other for other in active if other is not attempt and other.started > latest]
+        latest, others = time.monotonic() - patience_s, [other for other in active if other is not attempt]
+        active = [other for other in others if other.started > latest]
+        run.hanging.update(other.table.name for other in others if other.started <= latest)
     return results
 
 

@@ -1,5 +1,6 @@
 """Values that the tables of one run share."""
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -66,6 +67,8 @@ class Context:
     """Bytes of data files to read or rewrite by table, as far as known before Spark starts."""
     holders: dict[str, str] = attrs.field(factory=dict, init=False)
     """The notes of other writers, by the tables that this run is to write, before Spark starts."""
+    hanging: set[str] = attrs.field(factory=set, init=False)
+    """Tables whose storage has not answered, before Spark starts."""
     reads: SharedReads = attrs.field(factory=SharedReads)
     limits: ReadLimits = attrs.field(
         default=attrs.Factory(lambda run: ReadLimits(run.settings.state_dir / "memory"), takes_self=True)
@@ -103,8 +106,13 @@ class Context:
         """Return the feed of each topic of a table, under the masks of the deployment."""
         return feeds(table, self.settings.masking.of_tables())
 
-    def unread(self, table: TableConfig) -> int:
-        """Return the messages that a table has to read, as far as known before Spark starts."""
+    def unread(self, table: TableConfig) -> float:
+        """Return the messages that a table has to read, as far as known before Spark starts.
+
+        Infinite if its storage hangs.
+        """
+        if table.name in self.hanging:
+            return math.inf
         return sum(count for feed, count in self.waiting.items() if feed.split()[0] == table.name)
 
     def step(self, table: TableConfig, detail: str, kind: "Step | None" = None) -> None:
