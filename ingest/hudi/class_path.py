@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from ingest.errors import SettingsError
 from ingest.spark.java import find_class
+from ingest.spark.master import is_local
 from ingest.sql.types import SparkType
 from ingest.tables import TableConfig
 
@@ -47,7 +48,7 @@ def _has_one_loader(spark: SparkSession) -> bool:
     loaders = [find_class(spark, name).getClassLoader() for name in (HUDIS, PARQUETS)]
     if not loaders[0].equals(loaders[1]):
         return False
-    return str(spark.sparkContext.master).startswith("local") or _is_visible_to_executors(spark)
+    return is_local(str(spark.sparkContext.master)) or _is_visible_to_executors(spark)
 
 
 def _is_visible_to_executors(spark: SparkSession) -> bool:

@@ -55,14 +55,17 @@ def driver_options(
     options: str, archive: ClassArchive | None, *, is_short: bool, is_tuned: bool = True
 ) -> str:
     """Add ingest's options to the user's for a driver.  `is_short` if it ends after little work."""
-    tuned = (*TUNED, *(SHORT if is_short else ())) if is_tuned else ()
-    added = _add(options, (*tuned, *DRIVER))
+    added = _add(options, (*_tuned(is_short=is_short, is_tuned=is_tuned), *DRIVER))
     return " ".join(filter(None, (archive.options() if archive else "", added)))
 
 
-def executor_options(options: str, *, is_tuned: bool = True) -> str:
+def executor_options(options: str, *, is_short: bool, is_tuned: bool = True) -> str:
     """Add ingest's options to the user's for the executors of a cluster."""
-    return _add(options, (*EXECUTOR, *(TUNED if is_tuned else ())))
+    return _add(options, (*EXECUTOR, *_tuned(is_short=is_short, is_tuned=is_tuned)))
+
+
+def _tuned(*, is_short: bool, is_tuned: bool) -> tuple[JavaOption, ...]:
+    return (*TUNED, *(SHORT if is_short else ())) if is_tuned else ()
 
 
 def _add(options: str, own: Iterable[JavaOption]) -> str:

@@ -33,6 +33,7 @@ from ingest.spark.java_options import (
     executor_options,
 )
 from ingest.spark.jdk import check_spark_java
+from ingest.spark.master import is_local, threads
 from ingest.spark.session_jars import check_session_jars
 
 SERIALIZER: Final = "org.apache.spark.serializer.KryoSerializer"
@@ -307,12 +308,12 @@ def launch_conf(
 
     Executors of a cluster fetch the jars.  A local master's executors are the driver (see `class_path`).
     """
-    local = master.startswith("local")
+    local = is_local(master)
     is_tuned = conf.get(INTERNALS) != "false"
     has_functions = local and is_tuned and any(jar.name.startswith("ingest-functions") for jar in jars)
     defaults = {
         **(LOCAL_DEFAULTS if local else {}),
-        **({"spark.sql.shuffle.partitions": str(_threads(master))} if local else {}),
+        **({"spark.sql.shuffle.partitions": str(threads(master))} if local else {}),
         **(OWN_CLASSES if has_functions else {}),
     }
     to_fetch = [] if local else [str(jar.resolve()) for jar in jars]
@@ -323,23 +324,19 @@ def launch_conf(
         "spark.master": master,
         **({"spark.jars": own_jars} if own_jars else {}),
         DRIVER_OPTIONS: driver_options(
-            conf.get(DRIVER_OPTIONS, ""), archive, is_short=is_short and local, is_tuned=is_tuned
+            conf.get(DRIVER_OPTIONS, ""), archive, is_short=is_short, is_tuned=is_tuned
         ),
-        EXECUTOR_OPTIONS: executor_options(conf.get(EXECUTOR_OPTIONS, ""), is_tuned=is_tuned),
+        EXECUTOR_OPTIONS: executor_options(
+            conf.get(EXECUTOR_OPTIONS, ""), is_short=is_short, is_tuned=is_tuned
+        ),
         EXTENSIONS: extensions.replace(EXTENSION, LIGHT_EXTENSION) if has_functions else extensions,
     }
     return {**defaults, **settings, **fixed}
 
 
-def _threads(master: str) -> int:
-    """Count the threads of `local`, `local[4]`, `local[4,2]` or `local[*]`."""
-    inside = master.removeprefix("local").strip("[]").split(",")[0]
-    return (os.cpu_count() or 1) if inside == "*" else int(inside or "1")
-
-
 def _split_methods(spark: SparkSession) -> Mapping[str, str]:
     """Return the settings of a session with JVMs, driver's or executors', that skip huge methods."""
-    local = str(spark.sparkContext.master).startswith("local")
+    local = is_local(str(spark.sparkContext.master))
     options = spark.conf.get(DRIVER_OPTIONS if local else EXECUTOR_OPTIONS, "") or ""
     return {} if HUGE_METHODS in options else SPLIT_METHODS
 

@@ -68,12 +68,21 @@ def test_the_users_settings_win_and_lists_are_joined() -> None:
     assert conf["spark.sql.extensions"] == "a.B,org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
 
 
+def test_a_short_run_spares_the_optimising_compiler_on_a_cluster_too() -> None:
+    """The driver and each executor are JVMs of this run."""
+    for is_short in (True, False):
+        conf = launch_conf("spark://host:7077", {}, [], is_short=is_short)
+        for key in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
+            assert ("-XX:TieredStopAtLevel=1" in conf[key]) == is_short
+
+
 def test_a_local_master_has_as_many_shuffle_partitions_as_threads() -> None:
     """200 empty tasks a shuffle are most of a small table's time; a user's own number stays."""
     key = "spark.sql.shuffle.partitions"
 
     assert launch_conf("local[3]", {}, [])[key] == "3"
     assert launch_conf("local", {}, [])[key] == "1"
+    assert key not in launch_conf("local-cluster[2,1,1024]", {}, [])
     assert launch_conf("local[3]", {key: "8"}, [])[key] == "8"
     assert key not in launch_conf("spark://host:7077", {}, [])
     assert "spark.driver.host" not in launch_conf("spark://host:7077", {}, [])

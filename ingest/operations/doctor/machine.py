@@ -18,6 +18,7 @@ from ingest.jars.repository import find_repository
 from ingest.operations.doctor.finding import Finding, Level
 from ingest.settings import Settings
 from ingest.spark.jdk import NEWEST, OLDEST, TESTED, find_java
+from ingest.spark.master import is_local
 
 SPARK: Final = "3.5"
 DEFAULT_MEMORY: Final = "2g"
@@ -121,7 +122,7 @@ def check_pinned_jars(
 
 def check_memory(settings: Settings) -> Iterator[Finding]:
     """Compare the driver's memory with the machine's, or its container's."""
-    if not settings.spark.master.startswith("local"):
+    if not is_local(settings.spark.master):
         yield Finding("memory", "skipped", f"[spark] master is {settings.spark.master}")
         return
     heap = parse_size(settings.spark.conf.get("spark.driver.memory", DEFAULT_MEMORY))
