@@ -11,6 +11,7 @@ from typing import get_args
 
 import attrs
 import pytest
+from pyspark import SparkContext
 
 from ingest.errors import StoppedError
 from ingest.report.contract import Outcome
@@ -113,6 +114,13 @@ def test_a_storage_that_hangs_holds_up_no_other_table(
     """Nor a table with a backlog.  The table is at work beside the rounds until its storage answers."""
     monkeypatch.setattr(follow, "BACKLOG", BACKLOG + 3)
     monkeypatch.setattr(by_files, "PATIENCE_S", 1.0)
+    tags, add_tag = list[str](), SparkContext.addJobTag
+
+    def noted(context: SparkContext, tag: str) -> None:
+        tags.append(tag)
+        add_tag(context, tag)
+
+    monkeypatch.setattr(SparkContext, "addJobTag", noted)
     deployment = make_deployment()
     topics = make_tables(deployment)
     settings = deployment.root / "ingest.toml"
@@ -132,6 +140,7 @@ def test_a_storage_that_hangs_holds_up_no_other_table(
         until(rounds, "big", "committed")
         rounds.close()
 
+    assert len(set(tags)) == len(tags)  # by its tag a table's jobs are cancelled
     assert deployment.frame("huge").count() == 0
     assert deployment.frame("big").count() == BACKLOG + 3
 

@@ -75,7 +75,7 @@ class Fleet(Generic[T]):
         supervisor = Supervisor(
             run.spark.sparkContext, run.settings.run, run.stop, run.steps, self._attempt, self._finish
         )
-        shift = supervisor.run(f"ingest-{run.run_id}-{len(self.results)}", tables)
+        shift = supervisor.run(f"ingest-{run.run_id}", tables)
         self.results |= shift.results
         return shift
 

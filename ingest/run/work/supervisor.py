@@ -72,14 +72,14 @@ class Supervisor(Generic[T]):
     finish: Callable[[TableConfig, T | IngestError, float], T]
 
     def run(self, tag: str, tables: Sequence[TableConfig]) -> Shift[T]:
-        """Work on all tables, or until the JVM ends.  `tag` is unique in the JVM."""
+        """Work on all tables, or until the JVM ends.  With a table's name, `tag` is unique in the JVM."""
         shift = Shift[T](deque(tables))
         active, woken = list[_Job[T]](), threading.Event()
         while active or (shift.waiting and not shift.interrupted):
             self._abandon(shift)
             while shift.waiting and not shift.interrupted and len(active) < self.settings.parallel_tables:
-                job = _Job[T](shift.waiting.popleft(), f"{tag}-{len(tables) - len(shift.waiting)}")
-                active.append(self._start(job, woken))
+                table = shift.waiting.popleft()
+                active.append(self._start(_Job[T](table, f"{tag}-{table.name}"), woken))
             woken.wait(_TICK_S)
             woken.clear()
             active = [job for job in active if not self._collect(shift, job)]
