@@ -12,6 +12,7 @@ from typing import get_args
 import attrs
 import pytest
 from pyspark import SparkContext
+from structlog.testing import capture_logs
 
 from ingest.errors import StoppedError
 from ingest.report.contract import Outcome
@@ -131,7 +132,10 @@ def test_a_storage_that_hangs_holds_up_no_other_table(
         rounds = session.follow(interval_s=0.1)
         with hanging(deployment.root / "lake" / "big"):
             topics["small"].send(Change("u", {"id": 0, "v": "b"}, at=9))
-            assert outcomes(next(rounds)) == {"huge": "idle", "small": "committed"}
+            with capture_logs() as logged:
+                assert outcomes(next(rounds)) == {"huge": "idle", "small": "committed"}
+            warned = [entry["table"] for entry in logged if entry["event"] == "storage does not answer"]
+            assert warned == ["big"]
             topics["huge"].send(*(Change("d", {"id": n, "v": "huge"}, at=10 + n) for n in range(BACKLOG + 3)))
             report = until(rounds, "huge", "committed")
             assert outcomes(report) == {"huge": "committed", "small": "idle"}

@@ -13,6 +13,7 @@ import attrs
 
 from ingest.errors import JvmEndedError
 from ingest.lazy import LazyModule
+from ingest.log import logger
 from ingest.stop import Stop, listening
 from ingest.tables import TableConfig
 
@@ -93,6 +94,9 @@ class Beside:
         large = [table for table in large if table.name not in self._suspects]
         if not large or not run.driver.process.is_alive():
             return list(tables)
+        for table in large:
+            if table.name in run.hanging:
+                logger(__name__).warning("storage does not answer", table=table.name)
         for table in large[: max(0, run.settings.run.parallel_tables - len(self._work))]:
             own = attrs.evolve(run, stop=Stop(), progress=self._note, raises_signal=False)
             self._work[table.name] = _Work(table, own)
