@@ -90,9 +90,8 @@ def messages(
     ]
     for number in range(count):
         version = number % len(value_ids)
-        key = (
-            number if keys == count else 0 if hot_share and rng.random() < hot_share else rng.randrange(keys)
-        )
+        is_hot = hot_share > 0 and rng.random() < hot_share
+        key = number if keys == count else 0 if is_hot else rng.randrange(keys)
         op = "c" if keys == count else rng.choices("ucd", (6, 2, 2))[0]
         row = _row(rng, key, columns + version)
         event = {

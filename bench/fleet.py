@@ -125,7 +125,9 @@ def follow(session: Session, load: Load, seconds: float, large: str) -> None:
                 window = Window(pid) if time.monotonic() - began >= WARMING_S else None
                 continue
             window.add(report, ages)
-            if is_beside and any(table.topic == large and table.outcome != "idle" for table in report.tables):
+            loaded = [table for table in report.tables if is_beside and table.topic == large]
+            if loaded and loaded[0].outcome != "idle":
+                assert loaded[0].outcome == "committed", loaded[0].error
                 print(f"beside the load of {large}: {window}", flush=True)
                 break
             if not is_beside and window.passed >= seconds:

@@ -45,9 +45,9 @@ class SparkStartedError(Exception):
 class IdleDriver(Driver):
     """A driver that must not start Spark."""
 
-    def start(self, messages: int, rewritten: int) -> SparkSession:
+    def start(self, messages: int, file_bytes: int) -> SparkSession:
         """Fail the test."""
-        raise SparkStartedError(messages, rewritten)
+        raise SparkStartedError(messages, file_bytes)
 
 
 def answers(session: Session, hadoop: HadoopSettings, task: Any, names: list[str]) -> list[dict[str, Any]]:

@@ -62,9 +62,9 @@ def make_session(
 class IdleDriver(Driver):
     """A driver that must not start Spark."""
 
-    def start(self, messages: int, rewritten: int) -> SparkSession:
+    def start(self, messages: int, file_bytes: int) -> SparkSession:
         """Fail the test."""
-        raise SparkStartedError(messages, rewritten)
+        raise SparkStartedError(messages, file_bytes)
 
 
 def results(session: Session, hadoop: HadoopSettings, task: Any) -> list[dict[str, Any]]:

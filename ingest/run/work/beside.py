@@ -55,7 +55,8 @@ class _Work:
 class Beside:
     """Threads that work on tables with a backlog, a few at a time, while round after round passes.
 
-    Their outcomes belong to the report of the round that finds them.  By default no table has a backlog.
+    That of a table whose storage hangs counts as infinite.  The outcomes belong to the report of the round
+    that finds them.  By default no table has a backlog.
     """
 
     backlog: float = math.inf

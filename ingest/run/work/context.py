@@ -60,7 +60,7 @@ class Context:
     lineage: "Lineage | None" = None
     """The events for lineage tools, if the settings name a receiver."""
     beside: "Beside | None" = None
-    """The tables with a backlog, if the run is a round of `--follow`."""
+    """The tables at work beside it, if the run is a round of `--follow`."""
     waiting: dict[str, int] = attrs.field(factory=dict, init=False)
     """Messages to read by table, as far as known before Spark starts."""
     file_bytes: dict[str, int] = attrs.field(factory=dict, init=False)
