@@ -19,6 +19,7 @@ from ingest.kafka.read import (
 )
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.names import Partition, Topic
+from ingest.settings import KafkaSettings
 from ingest.spark.java import INTERNALS
 
 
@@ -61,6 +62,29 @@ def one_range(span: int) -> Any:
 def test_a_large_range_keeps_all_cores_busy_and_a_small_one_is_not_split(span: int, slices: int) -> None:
     """One partition is not a reason to decode on one core; a handful of records is."""
     assert count_slices(one_range(span), cores=8) == slices
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("spans", "tasks"),
+    [
+        ((450_000, 20_000, 20_000, 10_000), 5),
+        ((450_000, 0, 20_000, 20_000, 10_000), 5),
+        ((125_000,) * 4, 4),
+        ((750_000,) * 4, 12),
+        ((2_500,) * 200, 200),
+        ((9_000, 100, 100), 3),
+    ],
+    ids=["skewed", "one empty", "even", "large", "many", "small"],
+)
+def test_the_longest_partitions_of_a_range_are_cut(spark: Any, spans: tuple[int, ...], tasks: int) -> None:
+    """One of nine tenths of a topic is read by all cores, and each task has 250,000 offsets at most."""
+    topic = Topic("t")
+    parts = (OffsetRange(topic, Partition(number), 0, span) for number, span in enumerate(spans))
+    ranges = TopicRanges(topic, tuple(parts))
+    kafka = KafkaSettings(bootstrap_servers="127.0.0.1:1")
+    frame = read(spark, ranges, kafka, min_partitions=count_slices(ranges, cores=2))
+    assert frame.rdd.getNumPartitions() == tasks
 
 
 @pytest.mark.spark
