@@ -90,6 +90,23 @@ def test_a_compaction_knows_the_files_that_it_merges(
     assert started == [(1, 0, True), (1, 0, True), (0, 0, True), (0, size, True)]
 
 
+def test_a_comparison_with_the_source_knows_the_files_that_it_reads(
+    make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
+) -> None:
+    """Before the source answers: this one does not."""
+    deployment = make_deployment()
+    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
+    deployment.onboard()
+    topic.send(Change("c", {"id": 1, "v": "a"}, at=1))
+    assert deployment.run().exit_code == 0
+    with (deployment.root / "ingest.toml").open("a") as settings:
+        settings.write('\n[sources.gone]\nurl = "jdbc:sqlserver://127.0.0.1:1;databaseName=testDB"\n')
+    with deployment.session as session:
+        assert session.verify(["t"]).exit_code != 0
+
+    assert started == [(1, 0, True), (0, bytes_of(deployment, "*.parquet"), True)]
+
+
 def test_loads_and_adoptions_take_the_optimising_compiler(
     make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
