@@ -20,12 +20,12 @@ from ingest.cli.app import COMMANDS, app
 from ingest.config.convert import Seconds
 from ingest.config.rules import AtLeast, file_fields, help_of, is_expert, key_of
 from ingest.errors import IngestError
-from ingest.settings import Reader, Secret
+from ingest.settings import Secret
 from ingest.settings.keys import FIELDS, MAPS, NAMED, SECTIONS
 from ingest.tables import TableConfig
 from ingest.tables.aliases import ALIASES
 from ingest.tables.defaults import PER_TABLE, Defaults
-from ingest.typemap.readers import FORMATS
+from ingest.typemap.readers import FORMATS, PROGRAMS
 
 HERE: Final = Path(__file__).parent
 WORDS: Final = tomllib.loads((HERE / "words" / "words.toml").read_text(encoding="utf-8"))
@@ -211,17 +211,13 @@ TABLE_TYPES: Final = {
     "mor": "Merge-on-read, with log files",
     "compacted": "Merge-on-read, just compacted",
 }
-READERS: Final[Mapping[Reader, str]] = {
-    "any": "all of them",
+READERS: Final[Mapping[str, str]] = {
     "spark": "Spark with Hudi 1.2.0, the version of `ingest`",
-    "spark-1.1": "Spark with Hudi 1.1.1",
-    "spark-1.0": "Spark with Hudi 1.0.2",
-    "spark-0.15": "Spark with Hudi 0.15.0",
-    "trino": "Trino 476",
-    "hudi-rs": "hudi-rs 0.5.0",
+    "hive": "Hive 2.3.9 with Hudi 1.2.0, by [Hudi's sync](../cluster.md)",
     "duckdb": "DuckDB, by the files that hudi-rs lists",
     "polars": "Polars, by the files that hudi-rs lists",
-    "daft": "Daft",
+    "clickhouse": "ClickHouse 26.9, by `chdb` and its table function `hudi()`",
+    "athena": "Amazon Athena, [derived](#engines-that-were-not-tried)",
 }
 SHORT_TYPES: Final = {
     "cow": "copy-on-write",
@@ -246,7 +242,7 @@ def readers_page() -> str:
     when = "; ".join(dict.fromkeys(map(_when, runs.values())))
     formats = "\n".join(
         f"| `{reader}` | {meaning} | {FORMATS[reader].table_version} | `{FORMATS[reader].timestamps}` |"
-        for reader, meaning in READERS.items()
+        for reader, meaning in ({"any": "all of them"} | PROGRAMS | READERS).items()
     )
     types = ", ".join(f"`{cell['type']}`" for cell in runs["trino_9"]["cells"] if cell["table"] == "cow")
     head = _head("readers").replace("{formats}", formats).replace("{types}", types)

@@ -41,11 +41,11 @@ from ingest.run import follow as following
 from ingest.run import task
 from ingest.run.batch import source_tables
 from ingest.run.work import context, work
-from ingest.settings import Reader, Settings
+from ingest.settings import Settings
 from ingest.settings import load as load_settings
 from ingest.spark.driver import Driver
 from ingest.stop import Stop
-from ingest.tables import GLOB_SIGNS, Feed, Format, TableConfig, feeds, read_all, read_one, read_valid
+from ingest.tables import GLOB_SIGNS, Feed, Format, Reader, TableConfig, feeds, read_all, read_one, read_valid
 from ingest.verify import task as verifying
 
 if TYPE_CHECKING:

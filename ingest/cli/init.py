@@ -16,7 +16,8 @@ from ingest.kafka import connection
 from ingest.local import servers
 from ingest.local.fixture import sample_folder
 from ingest.local.load import load
-from ingest.settings import Reader, write_settings
+from ingest.settings import write_settings
+from ingest.tables import Reader
 
 if TYPE_CHECKING:
     from ingest.local.servers import Addresses

@@ -11,7 +11,8 @@ from ingest.api.session import Session
 from ingest.config.rules import WrongValueError
 from ingest.errors import UsageError
 from ingest.log import configure
-from ingest.settings import OnboardSettings, Reader
+from ingest.settings import OnboardSettings
+from ingest.tables import Reader
 
 _DEPLOYMENT = Group("Deployment", sort_key=90)
 EXPERT = Group("Expert options", sort_key=95, help="Few deployments need them.")

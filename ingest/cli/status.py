@@ -153,8 +153,12 @@ def _show_changes(statuses: "tuple[TableStatus, ...]") -> None:
 
 
 def _show_warnings(statuses: "tuple[TableStatus, ...]") -> None:
-    warnings = [f"{status.table}: {status.warning}" for status in statuses if status.warning]
-    if warnings:
+    """Print each warning once, with the tables that it concerns."""
+    tables_by_warning: dict[str, list[str]] = {}
+    for status in statuses:
+        if status.warning:
+            tables_by_warning.setdefault(status.warning, []).append(status.table)
+    if tables_by_warning:
         print_text()
-    for warning in warnings:
-        print_text(f"warning: {warning}", hanging=2)
+    for warning, tables in tables_by_warning.items():
+        print_text(f"warning: {first_few(tables)}: {warning}", hanging=2)

@@ -13,7 +13,7 @@ from ingest.onboard.outcome import Onboarded
 from ingest.sql.types import parse_ddl
 from ingest.tables import Column
 from ingest.typemap.decimals import is_number_text
-from ingest.typemap.readers import excluded_readers
+from ingest.typemap.readers import reader_caveats
 
 
 def lossless_keys(key: avro.Schema) -> dict[str, Column]:
@@ -49,7 +49,7 @@ def caveats(compiled: CompiledTable, dialect: Dialect, envelope: Envelope) -> li
     texts += [f"{', '.join(dict.fromkeys(names))}: loses {loss}" for loss, names in lossy.items()]
     types = {v.mapped.semantic or v.mapped.physical for v in compiled.value.column_versions}
     caveats = [g.text for g in dialect.caveats if not g.types or types.intersection(g.types)]
-    return [*texts, *_numbers_as_text(compiled), *caveats, *_excluded(compiled)]
+    return [*texts, *_numbers_as_text(compiled), *caveats, *_of_readers(compiled)]
 
 
 def _numbers_as_text(compiled: CompiledTable) -> Iterator[str]:
@@ -101,14 +101,11 @@ def _of_partitions(topics: Sequence[Topic]) -> str:
     )
 
 
-def _excluded(compiled: CompiledTable) -> list[str]:
-    """Return the readers that the table excludes, by reason."""
+def _of_readers(compiled: CompiledTable) -> list[str]:
+    """Return what readers do not show of the table."""
     columns = [
         *compiled.key_columns,
         *((version.column, version.mapped.spark) for version in compiled.value.column_versions),
         *((name, parse_ddl(column.type)) for name, column in compiled.table.document.columns.items()),
     ]
-    readers_by_reason: dict[str, list[str]] = {}
-    for reader, reason in excluded_readers(columns, compiled.table.target).items():
-        readers_by_reason.setdefault(reason, []).append(reader)
-    return [f"not for {', '.join(readers)}: {reason}" for reason, readers in readers_by_reason.items()]
+    return reader_caveats(columns, compiled.table.target)

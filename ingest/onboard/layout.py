@@ -41,10 +41,11 @@ def choose_target(expected_rows: int, partition_by: Sequence[str], key_columns: 
 
 
 def new_target(settings: Settings, options: OnboardOptions) -> Target:
-    """Return the target of a new table: by `[defaults]`, then its version by its readers."""
+    """Return the target of a new table: by `[defaults]`, then its readers, and its version by these."""
     target, given = settings.defaults.target, settings.defaults.given.get("target", {})
+    target = attrs.evolve(target, readers=settings.onboard.readers or target.readers)
     if "table_version" not in given:
-        target = attrs.evolve(target, table_version=format_for(settings.onboard.readers).table_version)
+        target = attrs.evolve(target, table_version=format_for(target.readers).table_version)
     return attrs.evolve(target, mode="append" if options.append else "upsert")
 
 
@@ -52,7 +53,8 @@ def new_types(settings: Settings, dialect: Dialect) -> Types:
     """Return the types of a new table: by `[defaults]`, then by its readers, settings and connector."""
     types, given = settings.defaults.types, settings.defaults.given.get("types", {})
     if "timestamps" not in given:
-        wanted = (format_for(settings.onboard.readers).timestamps, settings.types.timestamps)
+        readers = settings.onboard.readers or settings.defaults.target.readers
+        wanted = (format_for(readers).timestamps, settings.types.timestamps)
         types = attrs.evolve(types, timestamps="utc" if "utc" in wanted else "ntz")
     if "out_of_range" not in given:
         types = attrs.evolve(types, out_of_range="null" if dialect.has_infinity else "fail")

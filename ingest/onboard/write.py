@@ -9,16 +9,15 @@ from ingest.settings import Settings
 from ingest.tables import merge, render
 
 
-def _comments(settings: Settings, result: Onboarded) -> dict[str, str]:
+def _comments(result: Onboarded) -> dict[str, str]:
     """Return the remarks of a new file, by dotted key."""
     remarks = {"target.buckets": result.layout}
     if result.table and result.table.subjects.key:
         remarks["key.columns"] = "from the key subject"
     if result.table and result.table.source_table:
         remarks["key.columns"] = "from the keys of this table's messages, or --key"
-    readers = ", ".join(settings.onboard.readers)
-    if readers:
-        reason = f"for the readers: {readers}"
+    if result.table and result.table.target.readers:
+        reason = f"for the readers: {', '.join(result.table.target.readers)}"
         remarks |= {"target.table_version": reason, "types.timestamps": reason}
     if result.caveats:
         remarks["dialect"] = "\n".join(["Caveats:", *(f"- {line}" for line in result.caveats)])
@@ -32,11 +31,7 @@ def write_table(settings: Settings, result: Onboarded, *, dry_run: bool) -> Onbo
         return result
     path = settings.tables_dir / f"{table.name}.toml"
     before = path.read_text(encoding="utf-8") if path.exists() else None
-    after = (
-        render(table, _comments(settings, result), settings.defaults)
-        if before is None
-        else merge(before, table)
-    )
+    after = render(table, _comments(result), settings.defaults) if before is None else merge(before, table)
     state: State = "new" if before is None else "unchanged" if after == before else "completed"
     if not dry_run and state != "unchanged":
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 from ingest.settings.deployment import (
     KafkaSettings,
     OnboardSettings,
-    Reader,
     RegistrySettings,
     RunSettings,
     Settings,
@@ -31,7 +30,6 @@ __all__ = [
     "LakeSettings",
     "LineageSettings",
     "OnboardSettings",
-    "Reader",
     "RegistrySettings",
     "RunSettings",
     "Secret",

@@ -26,12 +26,8 @@ from ingest.settings.secret import (
 )
 from ingest.settings.source import SourceSettings
 from ingest.tables.defaults import Defaults
+from ingest.tables.target import Reader
 from ingest.tables.types import Timestamps
-
-Reader = Literal[
-    "any", "spark", "spark-1.1", "spark-1.0", "spark-0.15", "trino", "hudi-rs", "duckdb", "polars", "daft"
-]
-"""The readers of tables that were tested, and all of them.  Those of Spark have the version of Hudi."""
 
 
 def _masked(text: str) -> str:
@@ -185,7 +181,8 @@ class OnboardSettings:
         metadata={
             "help": 'Readers of new tables, such as `["spark", "daft"]`, or `any`. They decide '
             "`[target] table_version` and `[types] timestamps` of the table files that `ingest onboard` "
-            "writes: see [Readers](readers.md). Empty: version 9, and `[types] timestamps` of the settings."
+            "writes, and become `[target] readers`: see [Readers](readers.md). Empty: version 9, and "
+            "`[types] timestamps` of the settings."
         },
     )
 

@@ -19,7 +19,7 @@ from ingest.tables.source_table import (
     topic_of,
 )
 from ingest.tables.table import DialectName, Format, Subjects, TableConfig
-from ingest.tables.target import Target
+from ingest.tables.target import Reader, Target
 from ingest.tables.text import merge, render
 from ingest.tables.types import Types
 from ingest.tables.values import Value, values_of
@@ -42,6 +42,7 @@ __all__ = [
     "Origin",
     "Origins",
     "Policy",
+    "Reader",
     "Rejects",
     "Shards",
     "Subjects",

@@ -7,12 +7,21 @@ import attrs
 from ingest.config.rules import AtLeast, Between
 from ingest.tables.rules import check_column_names
 
+Reader = Literal[
+    "any", "spark", "spark-1.1", "spark-1.0", "spark-0.15", "trino", "hive",
+    "hudi-rs", "duckdb", "polars", "daft", "clickhouse", "athena",
+]  # fmt: skip
+"""The readers of tables, and all of them.  Those of Spark have the version of Hudi.
+
+All were tested, but for Athena, which stands for its documentation.
+"""
+
 
 @attrs.frozen
 class Target:
     """The Hudi table.
 
-    Only `also`, `compact_at`, `delete`, `first_load`, `retain_*` and `truncate` may change later.
+    Only `also`, `compact_at`, `delete`, `first_load`, `readers`, `retain_*` and `truncate` may change later.
     In mode `append` every change is a separate row, identified by topic partition and offset.  In mode
     `history` such a row also has the source row's key, and the time for which it was valid.
     """
@@ -29,6 +38,14 @@ class Target:
         metadata={
             "help": "Version of Hudi's table format, which decides the engines that read the table: "
             "[Readers](readers.md). Fixed at creation."
+        },
+    )
+    readers: tuple[Reader, ...] = attrs.field(
+        default=(),
+        metadata={
+            "help": "Programs that read the table, or `any`. `ingest onboard` chooses `table_version` and "
+            "`[types] timestamps` by them, and `ingest status` warns of what they do not show: "
+            "[Readers](readers.md)."
         },
     )
     mode: Literal["upsert", "append", "history"] = attrs.field(

@@ -1,24 +1,46 @@
-"""Readers of Hudi tables, Spark apart, that a table excludes, as tests/places/test_readers.py measures it."""
+"""What the readers of Hudi tables, Spark apart, do not show, as tests/places/test_readers.py measures it."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final, Literal, assert_never
+from typing import Final, Literal, assert_never, get_args
 
 import attrs
 
-from ingest.settings import Reader
 from ingest.sql.types import ArrayOf, Decimal, MapOf, Simple, SparkType, Struct
-from ingest.tables import Target
+from ingest.tables import Reader, Target
 from ingest.tables.types import Timestamps
 
-HUDI_RS: Final = "hudi-rs 0.5.0"
-BY_FILES: Final = ("DuckDB", "Polars")
+PROGRAMS: Final[Mapping[Reader, str]] = {
+    "spark": "Spark",
+    "spark-1.1": "Spark with Hudi 1.1.1",
+    "spark-1.0": "Spark with Hudi 1.0.2",
+    "spark-0.15": "Spark with Hudi 0.15.0",
+    "trino": "Trino 476",
+    "hive": "Hive 2.3.9",
+    "hudi-rs": "hudi-rs 0.5.0",
+    "duckdb": "DuckDB",
+    "polars": "Polars",
+    "daft": "Daft",
+    "clickhouse": "ClickHouse 26.9",
+    "athena": "Amazon Athena",
+}
+BY_FILES: Final[tuple[Reader, ...]] = ("duckdb", "polars")
 """Programs that read the newest base files of a table, which hudi-rs lists."""
-TRINO: Final = "Trino 476"
-OLD_SPARKS: Final = ("Spark with Hudi 0.15.0", "Spark with Hudi 1.0.2")
-DAFT: Final = "Daft"
-CLICKHOUSE: Final = "ClickHouse 26.9"
+_BY_FOLDER: Final[tuple[Reader, ...]] = ("daft", "clickhouse")
+"""Programs that list the files of a folder, without the timeline."""
 OLDEST: Final = 6
-"""The version of the table format that the programs above open."""
+"""The version of the table format that all of them open."""
+OTHER_ROWS: Final[Mapping[Reader, str]] = {
+    "hive": "cuts timestamps to milliseconds and counts dates before 1582 in the Julian calendar",
+    "daft": "shows the rows of a commit that has not completed",
+    "clickhouse": "shows the rows of a commit that has not completed, other values after a column was "
+    "widened, and an empty array, map or struct for null",
+}
+"""What a reader shows otherwise, without an error, in tables that it opens."""
+IN_PARTITIONS: Final[Mapping[Reader, str]] = dict.fromkeys(
+    ("trino", "hive"),
+    "takes the values of partition columns from the names of folders, which differ for null and for signs",
+)
+"""The same, in tables with partitions."""
 _UTC: Final = (
     "columns of type timestamp_ntz; a table created with "
     '[types] timestamps = "utc" has `timestamp` in their place'
@@ -41,12 +63,15 @@ FORMATS: Final[Mapping[Reader, Format]] = {
     "spark-1.0": Format(6, "utc"),
     "spark-0.15": Format(6, "utc"),
     "trino": Format(6, "ntz"),
+    "hive": Format(9, "utc"),
     "hudi-rs": Format(9, "utc"),
     "duckdb": Format(9, "utc"),
     "polars": Format(9, "utc"),
     "daft": Format(6, "ntz"),
+    "clickhouse": Format(6, "ntz"),
+    "athena": Format(6, "utc"),
 }
-"""The newest format that each reader opens."""
+"""The newest format that each reader opens.  Athena supports Hudi up to 0.15.0, by its documentation."""
 
 
 def format_for(readers: Iterable[Reader]) -> Format:
@@ -58,34 +83,70 @@ def format_for(readers: Iterable[Reader]) -> Format:
     )
 
 
-def excluded_readers(columns: Collection[tuple[str, SparkType]], target: Target) -> dict[str, str]:
+def reader_caveats(columns: Collection[tuple[str, SparkType]], target: Target) -> list[str]:
+    """Return what readers do not show of a table with these columns, a text for each reason.
+
+    These are the readers that the table names.  If it names none, they are those that it excludes.
+    """
+    readers_by_reason: dict[str, list[str]] = {}
+    for reader, reason in excluded_readers(columns, target).items():
+        readers_by_reason.setdefault(reason, []).append(PROGRAMS[reader])
+    excluded = [f"not for {', '.join(readers)}: {reason}" for reason, readers in readers_by_reason.items()]
+    others = (OTHER_ROWS, IN_PARTITIONS) if target.partition_by else (OTHER_ROWS,)
+    named = _named(target) if target.readers else ()
+    shown = (f"{PROGRAMS[reader]} {texts[reader]}" for texts in others for reader in named if reader in texts)
+    return [*excluded, *shown]
+
+
+def excluded_readers(columns: Collection[tuple[str, SparkType]], target: Target) -> dict[Reader, str]:
     """Return the readers that a table with these columns excludes, each with the reason.
 
-    Versions later than 6 exclude the readers of this version too.  Only the page of readers says so.
+    These are readers that the table names.  If it names none, all count, but for the version that they need.
     """
-    excluded: dict[str, str] = {}
+    excluded: dict[Reader, str] = {}
     if target.type == "mor":
         reason = "they see the rows of a merge-on-read table at its last compaction"
-        excluded |= dict.fromkeys((*BY_FILES, TRINO, CLICKHOUSE), reason)
+        excluded |= dict.fromkeys((*BY_FILES, "trino", "clickhouse"), reason)
     if not all(name.isascii() for name, _ in columns):
-        excluded |= dict.fromkeys((HUDI_RS, *BY_FILES), "it stops at names with other letters than a to z")
+        reason = "it stops at names with other letters than a to z"
+        excluded |= dict.fromkeys(("hudi-rs", *BY_FILES), reason)
     if any(_has_wall_clock(spark_type) for _, spark_type in columns):
-        old = OLD_SPARKS if target.table_version == OLDEST else ()
-        excluded |= dict.fromkeys((HUDI_RS, *BY_FILES), f"it stops at {_UTC}")
-        excluded |= dict.fromkeys(old, f"they stop at, or show as numbers, {_UTC}")
+        excluded |= dict.fromkeys(("hudi-rs", *BY_FILES, "hive"), f"it stops at {_UTC}")
+        if target.table_version == OLDEST:
+            reason = f"they stop at, or show as numbers, {_UTC}"
+            excluded |= dict.fromkeys(("spark-0.15", "spark-1.0"), reason)
     if target.type == "mor" and target.table_version == OLDEST:
-        excluded[DAFT] = "it reads copy-on-write tables only"
-    return excluded
+        excluded["daft"] = "it reads copy-on-write tables only"
+    if target.readers:
+        excluded |= {
+            reader: f"it needs [target] table_version = {needed.table_version}"
+            for reader, needed in FORMATS.items()
+            if needed.table_version < target.table_version
+        }
+    return {reader: reason for reader, reason in excluded.items() if reader in _named(target)}
 
 
 def rebuild_caveat(target: Target) -> str:
     """Return the readers that show other rows after a rebuild, or an empty text.
 
-    Daft lists the files of a folder, without the timeline, and opens copy-on-write tables of version 6.
+    These list the files of a folder, without the timeline.  Both read copy-on-write tables only, and Daft
+    those of version 6.
     """
-    if target.type == "mor" or target.table_version != OLDEST:
+    readers = [
+        PROGRAMS[reader]
+        for reader in _BY_FOLDER
+        if reader in _named(target) and (reader != "daft" or target.table_version == OLDEST)
+    ]
+    if target.type == "mor" or not readers:
         return ""
-    return f"{DAFT} shows the rows from before as well, until later runs have cleaned their files"
+    shown = f"{' and '.join(readers)} {'show' if readers[1:] else 'shows'} the rows from before as well"
+    return f"{shown}, until later runs have cleaned their files"
+
+
+def _named(target: Target) -> Collection[Reader]:
+    """Return the readers that a table names, or all."""
+    is_any = not target.readers or "any" in target.readers
+    return get_args(Reader) if is_any else target.readers
 
 
 def _has_wall_clock(spark_type: SparkType) -> bool:

@@ -14,9 +14,9 @@ from ingest.errors import UsageError
 from ingest.onboard.onboard import onboard
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import FolderRegistry
-from ingest.settings import Reader, Settings
+from ingest.settings import Settings
 from ingest.settings.deployment import OnboardSettings, TypesSettings
-from ingest.tables import parse_defaults, read
+from ingest.tables import Reader, parse_defaults, read
 from ingest.testing import (
     CONNECTORS,
     decimal,
@@ -525,7 +525,20 @@ def test_the_readers_of_new_tables_decide_their_format(
     assert folder.onboard("*")["srv.db.dbo.t"].state == "unchanged"
     table = read(folder.root / "tables" / "srv_db_dbo_t.toml")
     assert (table.target.table_version, table.types.timestamps) == (version, timestamps)
+    assert table.target.readers == readers
+    assert tomllib.loads(text)["target"].get("readers", []) == list(readers)
     assert text.count(f"# for the readers: {', '.join(readers)}\n") == (2 if readers else 0)
+
+
+def test_the_readers_of_the_defaults_decide_the_format_of_new_tables(folder: Folder) -> None:
+    """The table file has the format, which is fixed, and the settings keep the names."""
+    folder.settings = attrs.evolve(folder.settings, defaults=parse_defaults({"target": {"readers": ["any"]}}))
+    folder.add("srv.db.dbo.t", table_of(ROW))
+    result = folder.onboard("*")["srv.db.dbo.t"]
+    assert result.path is not None
+    written = tomllib.loads(result.path.read_text())
+    assert (written["target"]["table_version"], written["types"]["timestamps"]) == (6, "utc")
+    assert "readers" not in written["target"]
 
 
 ZONED = semantic("string", "io.debezium.time.ZonedTimestamp")

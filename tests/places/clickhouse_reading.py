@@ -10,6 +10,7 @@ import chdb
 
 SHOWN = 160
 """Characters of a problem."""
+AS_BYTES = "settings output_format_arrow_string_as_string = 0"
 CREDENTIALS = "'places', 'places'"
 
 
@@ -19,11 +20,28 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
     job = {**job, "reader": "ClickHouse"}
     try:
         found = chdb.query(
-            f"select {columns} from hudi('{job['url']}', {CREDENTIALS}, 'Parquet')", "ArrowTable"
+            f"select {columns} from hudi('{job['url']}', {CREDENTIALS}, 'Parquet') {AS_BYTES}", "ArrowTable"
         )
-        return {**job, "rows": cells.rows_of(found.to_pylist(), job["columns"])}
+        records = [{name: of_bytes(value) for name, value in row.items()} for row in found.to_pylist()]
+        return {**job, "rows": cells.rows_of(records, job["columns"])}
     except Exception as error:  # noqa: BLE001  a problem is an answer
         return {**job, "problem": str(error)[:SHOWN]}
+
+
+def of_bytes(value: Any) -> Any:
+    """Return a value whose bytes are text if they are UTF-8: ClickHouse has one type for both."""
+    match value:
+        case bytes():
+            try:
+                return value.decode()
+            except UnicodeDecodeError:
+                return value
+        case dict():
+            return {of_bytes(key): of_bytes(item) for key, item in value.items()}
+        case list() | tuple():
+            return type(value)(map(of_bytes, value))
+        case _:
+            return value
 
 
 def main() -> None:

@@ -14,8 +14,10 @@ from ingest.local.servers import Addresses
 from ingest.spark.session import class_path, launch_conf
 from tests.places.deployment import Place
 from tests.places.front import Front, forward, front_of
+from tests.places.metastore import running_metastore
 from tests.places.record import IS_RECORDING, TITLES, committed, today, write
-from tests.places.s3 import JARS, MISSING, S3, running_s3
+from tests.places.s3 import JARS, MISSING, S3, S3_JARS, running_s3
+from tests.places.trino import Trino, running_trino
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +26,20 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
     if not (JARS / ".stamp").exists():
         pytest.exit(MISSING, returncode=1)
     with running_s3(tmp_path_factory.mktemp("s3") / "store") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def metastore(tmp_path_factory: pytest.TempPathFactory, s3: S3) -> Iterator[str]:
+    """Run Hive's metastore."""
+    with running_metastore(tmp_path_factory.mktemp("metastore"), s3) as uri:
+        yield uri
+
+
+@pytest.fixture(scope="session")
+def trino(tmp_path_factory: pytest.TempPathFactory, metastore: str, s3: S3) -> Iterator[Trino]:
+    """Run Trino."""
+    with running_trino(tmp_path_factory.mktemp("trino"), metastore, s3) as server:
         yield server
 
 
@@ -78,9 +94,6 @@ def narrow(s3: S3) -> S3:
     bucket = attrs.evolve(s3, bucket="narrow", is_one_of_many=True, more=settings)
     s3.client().create_dir(bucket.bucket)
     return bucket
-
-
-S3_JARS = (*JARS.glob("hadoop-aws-*.jar"), *JARS.glob("aws-java-sdk-bundle-*.jar"))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
-"""Reads tables by Hive's query engine, as `reading.py` does, with the bundle of Hudi that is the argument.
+"""Reads tables by Hive's query engine, as `reading.py` does.
 
-Hive is the one in the jars of pyspark.  Its metastore is in the same process.
+Hive is the one in the jars of pyspark, with the bundle of Hudi that is the first argument.  Its metastore is
+in the same process, or at the address that is the second argument.
 """
 
 import json
@@ -38,6 +39,8 @@ def command(folder: str) -> list[str]:
         "hive.exec.scratchdir": f"file://{folder}/scratch",
         "hive.cbo.enable": "false",  # by a library that Spark does not have
     }
+    if sys.argv[2:]:
+        conf["hive.metastore.uris"] = sys.argv[2]
     options = [f"-D{key}={value}" for key, value in conf.items()]
     class_path = f"{JARS}/*:{sys.argv[1]}"
     opened = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED]

@@ -10,18 +10,24 @@ from decimal import Decimal
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import attrs
 from py4j.protocol import Py4JJavaError
+from pyarrow import fs
 from pyspark.sql import DataFrame
 
+from ingest.jars.artifacts import spark_jars
 from ingest.spark.java_errors import root_cause
 from ingest.testing.comparison import read_rows
 from tests.hudi.conftest import Lake, timeline_of
 from tests.places.cells import text
+from tests.places.s3 import S3
 
 HERE: Final = Path(__file__).parent
 PROGRAMS: Final = HERE.parents[1] / "build" / "readers" / "bin" / "python"
+BY_FOLDER: Final = ([PROGRAMS, HERE / "reading.py"], [PROGRAMS, HERE / "clickhouse_reading.py"])
+"""The programs that open a table by its folder."""
 BUNDLES: Final = sorted((HERE.parents[1] / "jars" / "readers").glob("hudi-spark3.5-bundle_*.jar"))
 """Older versions of Hudi for Spark."""
 TABLES: Final = ("cow", "mor", "compacted")
@@ -160,17 +166,39 @@ def judged(reader: str, table: str, kind: ColumnType, answer: Mapping[str, Any])
 # --- other programs ----------------------------------------------------------------------------------
 
 
-def read_by_programs(lake: Lake) -> tuple[dict[str, str], list[Cell]]:
+def read_by_programs(lake: Lake, s3: S3) -> tuple[dict[str, str], list[Cell]]:
     """Write a table for each type of column and table, and read each by every program."""
-    jobs = json.dumps([write(lake, kind.name, table, {"v": kind}) for kind, table in product(TYPES, TABLES)])
+    written = [write(lake, kind.name, table, {"v": kind}) for kind, table in product(TYPES, TABLES)]
+    jobs = json.dumps(copied(lake, s3, written))
     kinds, versions, cells = {kind.name: kind for kind in TYPES}, dict[str, str](), list[Cell]()
-    for program in ([PROGRAMS, HERE / "reading.py"], *map(by_spark, BUNDLES)):
+    for program in (*BY_FOLDER, *map(by_spark, BUNDLES), by_hive()):
         read = read_by(program, jobs, "UTC")
         versions |= read["versions"]
         cells += (
             judged(found["reader"], found["table"], kinds[found["type"]], found) for found in read["answers"]
         )
     return versions, cells
+
+
+def copied(lake: Lake, s3: S3, jobs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Copy a lake to a bucket; return the jobs with the address of each table."""
+    bucket = f"copy{uuid4().hex[:8]}"
+    s3.client().create_dir(bucket)
+    fs.copy_files(
+        str(lake.root), bucket, source_filesystem=fs.LocalFileSystem(), destination_filesystem=s3.client()
+    )
+    return [{**job, "url": f"{s3.endpoint}/{bucket}/{Path(job['path']).name}/"} for job in jobs]
+
+
+def by_hive(metastore: str = "") -> list[Path | str]:
+    """Return the program that reads by Hive, with its metastore or a running one."""
+    return [sys.executable, HERE / "hive_reading.py", our_bundle(), *filter(None, [metastore])]
+
+
+def our_bundle() -> Path:
+    """Return the jar of Hudi for Spark."""
+    (jar,) = (jar for jar in spark_jars() if jar.name.startswith("hudi-spark"))
+    return jar
 
 
 def by_spark(bundle: Path, *more: str) -> list[Path | str]:

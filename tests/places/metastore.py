@@ -11,8 +11,10 @@ from typing import Final
 import pyspark
 
 from ingest.local.ports import choose_port
+from tests.places.s3 import S3, S3_JARS
 
 JARS: Final = Path(pyspark.__file__).parent / "jars"
+PROGRAM: Final = Path(__file__).parent / "Metastore.java"
 START_S: Final = 120
 LOG: Final = """rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console
@@ -23,8 +25,8 @@ appender.console.layout.type = PatternLayout
 
 
 @contextmanager
-def running_metastore(folder: Path) -> Iterator[str]:
-    """Start a metastore on loopback, whose database is Derby's; yield its address."""
+def running_metastore(folder: Path, s3: S3) -> Iterator[str]:
+    """Start a metastore on loopback, whose database is Derby's, and which knows S3; yield its address."""
     port = choose_port()
     settings = folder / "log4j2.properties"
     settings.write_text(LOG)
@@ -35,10 +37,15 @@ def running_metastore(folder: Path) -> Iterator[str]:
         "hive.metastore.warehouse.dir": f"file://{folder / 'warehouse'}",
         "hive.async.log.enabled": "false",  # by a library that Spark does not have
     }
+    properties = "".join(
+        f"<property><name>{key.removeprefix('spark.hadoop.')}</name><value>{value}</value></property>"
+        for key, value in s3.spark_conf().items()
+    )
+    (folder / "core-site.xml").write_text(f"<configuration>{properties}</configuration>")
+    options = [f"-D{key}={value}" for key, value in conf.items()]
     command = [
-        "java", "-Xmx256m", f"-Dlog4j2.configurationFile={settings}", "-cp", f"{JARS}/*",
-        "org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(port),
-        *(word for key, value in conf.items() for word in ("--hiveconf", f"{key}={value}")),
+        "java", "-Xmx256m", f"-Dlog4j2.configurationFile={settings}", *options,
+        "-cp", ":".join(map(str, (folder, f"{JARS}/*", *S3_JARS))), str(PROGRAM), "-p", str(port),
     ]  # fmt: skip
     log = folder / "metastore.log"
     with (

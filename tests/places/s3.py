@@ -15,9 +15,11 @@ from ingest.local.ports import choose_port
 from ingest.spark.jdk import find_java
 
 JARS: Final = Path(__file__).parents[2] / "jars" / "places"
+S3_JARS: Final = (*JARS.glob("hadoop-aws-*.jar"), *JARS.glob("aws-java-sdk-bundle-*.jar"))
+"""Hadoop's client."""
 MISSING: Final = "jars/places is missing: run `make test-places`"
 START_S: Final = 60
-_KEY: Final = "places"
+KEY: Final = "places"
 
 
 @attrs.frozen
@@ -40,15 +42,15 @@ class S3:
         return {
             f"{scope}.endpoint": self.endpoint,
             "spark.hadoop.fs.s3a.path.style.access": "true",
-            "spark.hadoop.fs.s3a.access.key": _KEY,
-            "spark.hadoop.fs.s3a.secret.key": _KEY,
+            "spark.hadoop.fs.s3a.access.key": KEY,
+            "spark.hadoop.fs.s3a.secret.key": KEY,
             **self.more,
         }
 
     def client(self) -> fs.S3FileSystem:
         """Return a client that may do everything."""
         return fs.S3FileSystem(
-            access_key=_KEY, secret_key=_KEY, region="us-east-1",
+            access_key=KEY, secret_key=KEY, region="us-east-1",
             endpoint_override=self.endpoint, allow_bucket_creation=True,
         )  # fmt: skip
 

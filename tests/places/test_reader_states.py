@@ -2,24 +2,22 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from pyarrow import fs
 from pyspark.sql import SparkSession
 
-from ingest.jars.artifacts import spark_jars
 from ingest.testing.comparison import read_rows
 from ingest.typemap.readers import OLDEST
 from tests.hudi.conftest import VERSION, Lake
 from tests.places.cells import in_order, rows_of
-from tests.places.matrix import BUNDLES, HERE, PROGRAMS, by_spark, read_by
+from tests.places.matrix import BUNDLES, BY_FOLDER, by_hive, by_spark, copied, our_bundle, read_by
 from tests.places.record import record
 from tests.places.s3 import S3
 from tests.places.states import STATES, write
+from tests.places.trino import Trino, answer
 
 pytestmark = [pytest.mark.places, pytest.mark.spark]
 
@@ -43,17 +41,11 @@ with a part of these names, in copy-on-write tables that it opens.
 def jobs(spark: SparkSession, s3: S3, tmp_path: Path) -> list[dict[str, Any]]:
     """Write each state, locally and in S3."""
     lake = Lake(spark, tmp_path / "lake")
-    written = [write(lake, state, table) for state in STATES for table in state.tables]
-    bucket = f"states{VERSION}"
-    s3.client().create_dir(bucket)
-    fs.copy_files(
-        str(lake.root), bucket, source_filesystem=fs.LocalFileSystem(), destination_filesystem=s3.client()
-    )
-    return [{**job, "url": f"{s3.endpoint}/{bucket}/{Path(job['path']).name}/"} for job in written]
+    return copied(lake, s3, [write(lake, state, table) for state in STATES for table in state.tables])
 
 
 def test_each_reader_shows_the_states_that_the_page_says(
-    spark: SparkSession, jobs: list[dict[str, Any]]
+    spark: SparkSession, jobs: list[dict[str, Any]], metastore: str, trino: Trino
 ) -> None:
     """The product's session shows the known rows; each other reader, in New York's zone, as recorded.
 
@@ -63,27 +55,21 @@ def test_each_reader_shows_the_states_that_the_page_says(
         found = read_rows(spark.read.format("hudi").load(job["path"]), job["columns"])
         assert rows_of(found, job["columns"]) == EXPECTED[job["state"]], (job["state"], job["table"])
     versions, cells = dict[str, str](), list[dict[str, str]]()
-    (ours,) = (jar for jar in spark_jars() if jar.name.startswith("hudi-spark"))
-    programs = [
-        [PROGRAMS, HERE / "reading.py"],
-        [PROGRAMS, HERE / "clickhouse_reading.py"],
-        *map(by_spark, BUNDLES),
-        by_spark(ours, BARE),
-        [sys.executable, HERE / "hive_reading.py", ours],
-    ]
+    programs = [*BY_FOLDER, *map(by_spark, BUNDLES), by_spark(our_bundle(), BARE), by_hive(metastore)]
     for program in programs:
         read = read_by(program, json.dumps(jobs), ZONE)
         versions |= read["versions"]
         cells += judged(read["answers"])
+    cells += judged([answer(trino, job) for job in jobs])  # Hive has registered the tables
     cells.sort(key=lambda cell: (cell["reader"], cell["table"], cell["state"]))
-    assert record(f"states_{VERSION}", cells, versions) == []
+    assert record(f"states_{VERSION}", cells, versions | {"Trino": "476"}) == []
 
 
 def judged(answers: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
     """Compare each answer with the known rows."""
-    for answer in answers:
-        reader, table, state = answer["reader"].removesuffix(" snapshot"), answer["table"], answer["state"]
-        result, detail = compared(answer, EXPECTED[state])
+    for found in answers:
+        reader, table, state = found["reader"].removesuffix(" snapshot"), found["table"], found["state"]
+        result, detail = compared(found, EXPECTED[state])
         if result == "differs" and table == "mor":
             detail = ""  # the rows of the last compaction, in files that are filled by chance
         elif chance := by_chance(reader, table, state):

@@ -5,10 +5,9 @@ from typing import Final
 
 import pytest
 
-from tests.places.conftest import S3_JARS
 from tests.places.deployment import Place, jar_folder, outcome
 from tests.places.front import Fault, Front, Request, first, forward
-from tests.places.s3 import S3
+from tests.places.s3 import S3, S3_JARS
 
 pytestmark = [pytest.mark.places, pytest.mark.spark, pytest.mark.servers]
 

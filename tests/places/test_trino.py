@@ -11,31 +11,15 @@ from pyspark.sql import SparkSession
 
 from ingest.local.servers import Addresses
 from tests.hudi.conftest import VERSION, Lake
+from tests.places.cells import text
 from tests.places.deployment import Place, outcome
 from tests.places.matrix import TABLES, TYPES, Cell, judged, make_frame, write
-from tests.places.metastore import running_metastore
 from tests.places.record import record
-from tests.places.trino import HIVE_TYPES, Trino, TrinoError, running_trino, value_of
+from tests.places.trino import HIVE_TYPES, PLACEHOLDER, SHOWN, Trino, TrinoError, open_for_trino
 
 pytestmark = [pytest.mark.places, pytest.mark.spark, pytest.mark.servers]
 
-PLACEHOLDER: Final = Path(".hoodie", "timeline", "history", ".keep")
 NO_FILE: Final = "Could not load archived commit timeline"
-SHOWN: Final = 160
-
-
-@pytest.fixture(scope="module")
-def metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Run Hive's metastore."""
-    with running_metastore(tmp_path_factory.mktemp("metastore")) as uri:
-        yield uri
-
-
-@pytest.fixture(scope="module")
-def trino(tmp_path_factory: pytest.TempPathFactory, metastore: str) -> Iterator[Trino]:
-    """Run Trino."""
-    with running_trino(tmp_path_factory.mktemp("trino"), metastore) as server:
-        yield server
 
 
 @pytest.fixture
@@ -48,12 +32,6 @@ def commit(place: Place) -> None:
     """Change the source, and run."""
     place.change()
     assert outcome(place.run()) == ("committed", None)
-
-
-def open_for_trino(path: str) -> None:
-    """Put a file among the archived commits of a table of version 9.  Version 6 needs none."""
-    if VERSION > 6:
-        Path(path, PLACEHOLDER).touch()
 
 
 def rows_of(trino: Trino, name: str) -> list[tuple[int, str]]:
@@ -119,7 +97,7 @@ def read_by_trino(trino: Trino, lake: Lake) -> Iterator[Cell]:
         trino.register(name, job["path"], "cow" if table == "cow" else "mor", columns)
         try:
             rows = trino.query(f"select id, v from hudi.lake.{name} order by id")
-            answer = {"rows": [[key, value_of(kind.ddl, value)] for key, value in rows]}
+            answer = {"rows": [[key, text(value)] for key, value in rows]}
         except TrinoError as error:
             answer = {"problem": str(error)[:SHOWN]}
         yield judged("Trino", table, kind, answer)

@@ -1,4 +1,4 @@
-"""What the commits of a table say of its layout: the settings that would make the next ones cheaper."""
+"""What the commits of a table say of its settings: what makes the next ones dear, and what readers miss."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
@@ -7,7 +7,10 @@ from typing import Final
 import attrs
 
 from ingest.hudi.timeline.stored_commit import StoredCommit
+from ingest.hudi.timeline.table_schema import columns_of
+from ingest.sql.types import parse_ddl
 from ingest.tables import TableConfig
+from ingest.typemap.readers import reader_caveats
 
 LIMIT_BYTES: Final = 512_000_000
 """The size of a bucket's file, and what each commit rewrites, from which `ingest status` warns."""
@@ -38,6 +41,17 @@ def advise(table: TableConfig, largest_bytes: int, commits: Iterable[StoredCommi
     reasons = ", and ".join(advice.reason for advice in found)
     settings = " and ".join(advice.setting for advice in found)
     return f"{reasons}: set [target] {settings}, then `ingest rebuild {table.name}`"
+
+
+def not_shown(table: TableConfig, commits: Iterable[StoredCommit]) -> list[str]:
+    """Return what the readers that a table names do not show of it.  The commits are read newest first."""
+    if not table.target.readers or "any" in table.target.readers:
+        return []
+    schema = next((commit.schema for commit in commits if commit.schema), "")
+    if not schema:
+        return []
+    columns = columns_of(schema, f"the schema of {table.name}")
+    return reader_caveats([(name, parse_ddl(kind)) for name, kind in columns.items()], table.target)
 
 
 def _of_buckets(table: TableConfig, largest_bytes: int) -> Iterator[_Advice]:

@@ -75,5 +75,6 @@ def _of_error(name: str, text: str, check: str) -> Remedy:
 
 def _advice(status: TableStatus) -> tuple[Remedy, ...]:
     """Return what can wait."""
-    command = f"ingest rebuild {status.table} --dry-run"
-    return (Remedy(f"{status.warning}.", (command,)),) if status.warning else ()
+    name, warning = status.table, status.warning
+    command = f"ingest rebuild {name} --dry-run" if "`ingest rebuild" in warning else f"ingest show {name}"
+    return (Remedy(f"{warning}.", (command,)),) if warning else ()

@@ -8,7 +8,7 @@ import pytest
 from ingest.hudi.timeline.ledger import CommitKind, commit_metadata
 from ingest.hudi.timeline.stored_commit import StoredCommit, WrittenFile
 from ingest.names import Instant, Subject, Topic
-from ingest.operations.status.advice import LIMIT_BYTES, advise
+from ingest.operations.status.advice import LIMIT_BYTES, advise, not_shown
 from ingest.tables import Subjects, TableConfig, Target
 from tests.hudi.conftest import entry_of
 
@@ -50,6 +50,30 @@ def commit(size: int, changes: int, operation: str = "UPSERT", kind: CommitKind 
 
 MUCH = commit(LARGE, 20_000)
 FAIR = commit(LARGE, 60_000)
+
+
+SCHEMA = '{"type": "record", "name": "orders", "fields": [{"name": "id", "type": "int"}]}'
+
+
+@pytest.mark.parametrize(
+    ("target", "warning"),
+    [
+        (Target(readers=("trino",), table_version=6), ""),
+        (
+            Target(readers=("spark", "trino"), type="mor", table_version=6),
+            "not for Trino .*: they see",
+        ),
+        (Target(readers=("trino",)), r"not for Trino .*: it needs \[target\] table_version = 6"),
+        (Target(readers=("hive",)), "^Hive .* cuts timestamps"),
+        (Target(readers=("any",)), ""),
+        (Target(type="mor"), ""),
+    ],
+)
+def test_a_reader_that_is_named_and_misses_rows_is_warned_of(target: Target, warning: str) -> None:
+    """By the newest commit with a schema; a table that names no reader, or any, has no warning."""
+    written = attrs.evolve(MUCH, values=MUCH.values | {"schema": SCHEMA})
+    found = "; ".join(not_shown(table_of(target), (MUCH, written)))
+    assert re.search(warning, found) if warning else found == ""
 
 
 @pytest.mark.parametrize(
