@@ -180,6 +180,8 @@ def test_a_merged_file_can_be_read(
         ('[types]\nout_of_range = "nul"', "types.out_of_range", "Did you mean 'null'?"),
         ('[columns.c]\nout_of_range = "null"\nexclude = true', "columns.c.exclude", "excluded column"),
         ('[key]\ncolumns = "id"', "key.columns", "a list of text"),
+        ('[target]\nalso = ["icberg"]', "target.also", "Did you mean 'iceberg'"),
+        ('[target]\nreaders = ["spark", "trno"]', "target.readers", "Did you mean 'trino'"),
         ('[key]\ncolumns = ["a", "a"]', "key.columns", "names the column 'a' twice"),
         ("[evolving]\nadd = 1", "evolving", "unknown key"),
         ('[evolution]\ncolumn_added = "fail"', "evolution.column_added", "Did you mean 'column-added'?"),

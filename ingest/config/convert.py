@@ -108,10 +108,11 @@ def _choice(value: Any, kind: Any) -> Any:
     raise wrong_value(value, names, suggest(value, texts) if isinstance(value, str) else "")
 
 
-def _texts(value: Any, _: Any) -> tuple[str, ...]:
+def _texts(value: Any, kind: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise wrong_value(value, 'a list of text, such as ["id"]')
-    return tuple(value)
+    of_text, *_ = get_args(kind)
+    return tuple(_choice(text, of_text) if get_origin(of_text) is Literal else text for text in value)
 
 
 def _section(structure_section: Hook) -> Hook:
