@@ -3,19 +3,28 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 from ingest.jars.artifacts import spark_jars
+from ingest.local.ports import choose_port
+from ingest.local.servers import Addresses
 from tests.hudi.conftest import VERSION, Lake, timeline_of
+from tests.places.deployment import Place, jar_folder
 from tests.places.matrix import BUNDLES, PROGRAMS, make_frame
+from tests.places.metastore import START_S
 
-pytestmark = [pytest.mark.places, pytest.mark.spark]
+pytestmark = [pytest.mark.places, pytest.mark.spark, pytest.mark.servers]
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "read.md").read_text(encoding="utf-8")
 PACKAGES: Final = r'"spark\.jars\.packages", "[^"]+"'
@@ -54,11 +63,11 @@ def table(outer_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     return write(Lake(outer_spark, tmp_path_factory.mktemp("read") / "lake"), "cow")
 
 
-def run(python: Path | str, code: str, folder: Path) -> str:
+def run(python: Path | str, code: str, folder: Path, *arguments: str) -> str:
     """Run code in a process without `ingest`, in a zone of its user, and return what it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
-        [python, "-c", code], cwd=folder, check=False, capture_output=True, text=True,
+        [python, "-c", code, *arguments], cwd=folder, check=False, capture_output=True, text=True,
         env={**environment, "TZ": "America/New_York"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
@@ -83,6 +92,84 @@ def test_duckdb_and_polars_show_the_newest_rows_of_a_merge_on_read_table(
     assert list(Path(path).glob(".*.log.*"))
     code = block("Merge-on-read tables").replace("/data/lake/orders", path)
     assert run(PROGRAMS, code, tmp_path).splitlines() == [f"{NEWEST}"] * 2
+
+
+QUERY: Final = """
+import sys
+from sqlalchemy import create_engine, inspect, text
+
+engine = create_engine(sys.argv[1])
+columns = [column["name"] for column in inspect(engine).get_columns("orders")]
+print(inspect(engine).get_schema_names(), columns[-2:])
+with engine.connect() as connection:
+    print(sorted(map(tuple, connection.execute(text("select id, v from orders")))))
+    print(sorted(map(tuple, connection.execute(text("select id, v from marts.newest")))))
+"""
+PROJECT: Final = {
+    "dbt_project.yml": "name: shop\nprofile: shop\n"
+    "models: {shop: {+materialized: table, +file_format: parquet}}\n",
+    "profiles.yml": "shop: {target: dev, outputs: {dev: {type: spark, method: thrift, host: 127.0.0.1, "
+    "port: PORT, user: ingest, schema: marts}}}\n",
+    "models/newest.sql": "select id, v from {{ source('bronze', 'orders') }}\n",
+}
+
+
+def test_dbt_and_sqlalchemy_read_a_table_that_a_run_entered_in_the_metastore(
+    metastore: str,
+    outer_spark: SparkSession,
+    servers: Addresses,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By a Spark Thrift server that starts as the page says; dbt builds a table of the rows."""
+    conf = {"spark.hadoop.hive.metastore.uris": metastore}
+    place = Place(tmp_path, servers, outer_spark, str(tmp_path / "lake"), conf)
+    place.create("cow")
+    monkeypatch.setenv("INGEST_LAKE_DATABASE", "bronze")
+    for _ in range(2):
+        place.change()
+        with place.start(jar_folder(tmp_path / f"jars{len(place.rows)}", []), "run") as process:
+            assert process.wait(300) == 0
+    project = {**PROJECT, "models/sources.yml": f"version: 2\n{block('dbt and Superset', 'yaml')}"}
+    with running_thrift_server(block("dbt and Superset", "bash"), metastore, tmp_path) as port:
+        for name, text in project.items():
+            (tmp_path / "shop" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "shop" / name).write_text(text.replace("PORT", str(port)))
+        dbt = [PROGRAMS.parent / "dbt", "run", "--profiles-dir", "."]
+        done = subprocess.run(dbt, cwd=tmp_path / "shop", check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout[-3000:]
+        printed = run(PROGRAMS, QUERY, tmp_path, f"hive://ingest@127.0.0.1:{port}/bronze").splitlines()
+    rows = f"{sorted(place.rows.items())}"
+    assert printed == ["['bronze', 'default', 'marts'] ['id', 'v']", rows, rows]
+
+
+@contextmanager
+def running_thrift_server(command: str, metastore: str, folder: Path) -> Iterator[int]:
+    """Run the server of a block of the page, on a free port of loopback, which is yielded."""
+    (jar,) = [jar for jar in spark_jars() if jar.name == OURS]
+    port, log = choose_port(), folder / "server.log"
+    words = command.replace(f"/opt/jars/{OURS}", str(jar)).replace("thrift://metastore-1:9083", metastore)
+    program, *options = shlex.split(words.replace("\\\n", " "))
+    places = {"hive.server2.thrift.port": port, "hive.server2.thrift.bind.host": "127.0.0.1"}
+    settings = ["--master", "local[1]", "--conf", f"spark.sql.warehouse.dir={folder}/warehouse"]
+    binds = [word for key, value in places.items() for word in ("--hiveconf", f"{key}={value}")]
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            [Path(pyspark.__file__).parent / "bin" / program, *settings, *options, *binds],
+            cwd=folder, stdout=output, stderr=output, env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
+        ) as process,
+    ):  # fmt: skip
+        try:
+            until = time.monotonic() + START_S
+            while b"HiveThriftServer2 started" not in log.read_bytes():
+                assert process.poll() is None, log.read_text()[-4000:]
+                assert time.monotonic() < until, log.read_text()[-4000:]
+                time.sleep(0.5)
+            yield port
+        finally:
+            process.terminate()
+            process.wait(60)
 
 
 @pytest.mark.parametrize("bundle", [OURS, *(path.name for path in BUNDLES)])
