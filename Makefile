@@ -182,12 +182,12 @@ build/cluster/.stamp: requirements.lock pyproject.toml | .venv/.stamp
 	@$(BIN)/uv pip install -q --python build/cluster/environment/bin/python -c requirements.lock -r pyproject.toml --extra platform
 	@touch $@
 
-# Trino with Hudi's connector and a Java, only for test-places; its archive links the connectors' common jars.
+# Trino with two connectors and a Java, only for test-places; its archive links the connectors' common jars.
 build/trino/.stamp: tests/places/trino.txt jars/trino/.stamp | .venv/.stamp
 	@echo "build/trino: unpacking Trino, installing tests/places/trino.txt ..."
 	@rm -rf build/trino && mkdir -p build/trino/all build/trino/plugin
 	@tar xzf jars/trino/trino-server-*.tar.gz -C build/trino/all --strip-components=1
-	@mv build/trino/all/lib build/trino && mv build/trino/all/plugin/hudi build/trino/plugin && rm -rf build/trino/all
+	@mv build/trino/all/lib build/trino && mv build/trino/all/plugin/hudi build/trino/all/plugin/iceberg build/trino/plugin && rm -rf build/trino/all
 	@$(BIN)/uv pip install -q --no-deps --python $(BIN)/python --target build/trino/java -r $<
 	@touch $@
 

@@ -17,6 +17,7 @@ LAZY: Final = {
     "cli": "drawing",
     "hudi": "clock key_check lake lake_files rejects table",
     "hudi.locks": "lock",
+    "hudi.storage": "hadoop_files",
     "hudi.timeline": "timeline_files",
     "hudi.upkeep": "maintain rebuild",
     "iceberg": "tables",

@@ -29,10 +29,12 @@ class OfflineTable(StoredTable):
 
     path: str
     hadoop: HadoopSettings
+    folder: TableFolder | None = None
+    """Its folder, if only a JVM reads its storage."""
 
     @cached_property
     def _folder(self) -> TableFolder | None:
-        folder = open_folder(self.path, self.hadoop)
+        folder = self.folder or open_folder(self.path, self.hadoop)
         return folder if folder.exists() else None
 
     @cached_property

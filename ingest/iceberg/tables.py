@@ -7,10 +7,10 @@ Iceberg table before it commits.
 """
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 import pyarrow as pa
@@ -40,11 +40,16 @@ from pyiceberg.table.update.snapshot import ExpireSnapshots
 from ingest.errors import IcebergError, IcebergUnreachableError, IngestError, SettingsError
 from ingest.hudi.lake_files import LakeFiles
 from ingest.hudi.offline_table import OfflineTable
+from ingest.hudi.storage import hadoop_files
 from ingest.hudi.storage.folder import UnclearFilesError
+from ingest.hudi.storage.folders import open_folder
 from ingest.log import logger
 from ingest.names import Instant
 from ingest.settings import IcebergSettings
 from ingest.tables import TableConfig
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 OWNER: Final = "ingest.path"
 """The property with the path of the Hudi table."""
@@ -69,6 +74,8 @@ class IcebergTables:
 
     settings: IcebergSettings
     files: LakeFiles
+    start: "Callable[[], SparkSession]"
+    """Starts Spark, for a storage that only its JVM reads."""
 
     @cached_property
     def _catalog(self) -> Catalog:
@@ -92,7 +99,7 @@ class IcebergTables:
     def differences(self, table: TableConfig) -> tuple[str, ...]:
         """Compare the Iceberg table with the newest commit: its instant, its files, and their rows."""
         with _errors(table.name):
-            present, stored = self.load(table), self.files.table(table)
+            present, stored = self.load(table), self._stored(table)
             instant = stored.newest_instant()
             if instant is None:
                 return ()
@@ -120,9 +127,18 @@ class IcebergTables:
         A rebuild writes them again.  Raises IcebergError.
         """
         with _errors(table.name):
-            files = self.files.table(table).row_files()
+            files = self._stored(table).row_files()
             io = self._io(files) if files else None
             return () if io is None else tuple(_misfits(io, files))
+
+    def _stored(self, table: TableConfig) -> OfflineTable:
+        """Return the Hudi table, by the JVM if its storage is not read without one."""
+        stored = self.files.table(table)
+        try:
+            open_folder(stored.path, self.files.hadoop)
+        except UnclearFilesError:
+            return attrs.evolve(stored, folder=hadoop_files.HadoopFolder(self.start(), stored.path))
+        return stored
 
     def _full_name(self, table: TableConfig) -> str:
         return f"{self.settings.namespace}.{table.name}"
@@ -141,7 +157,7 @@ class IcebergTables:
 
     def _update(self, table: TableConfig) -> None:
         present = self.load(table)
-        stored = self.files.table(table)  # read after the Iceberg table, so at least as new
+        stored = self._stored(table)  # read after the Iceberg table, so at least as new
         instant = stored.newest_instant()
         if instant is None or (present is not None and present.properties.get(COMMIT) == instant):
             return

@@ -24,7 +24,9 @@ def iceberg_rows(deployment: Deployment) -> list[tuple[int, float]]:
     """Read the Iceberg table by pyiceberg."""
     with deployment.session as session:
         files = LakeFiles(session.settings.lake, LOCAL)
-        present = IcebergTables(session.settings.iceberg, files).load(session.table("t"))
+        present = IcebergTables(session.settings.iceberg, files, lambda: session.spark).load(
+            session.table("t")
+        )
     assert present is not None
     return sorted((row["id"], row["v"]) for row in present.scan().to_arrow().to_pylist())
 

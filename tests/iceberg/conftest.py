@@ -69,4 +69,4 @@ def make_faces(spark: SparkSession, tmp_path: Path) -> BothFaces:
     """Make an empty lake with an empty catalog."""
     lake = Lake(spark, tmp_path / "lake")
     files = LakeFiles(LakeSettings(path=str(tmp_path / "lake")), lake.hadoop)
-    return BothFaces(lake, IcebergTables(iceberg_settings(tmp_path / "iceberg"), files))
+    return BothFaces(lake, IcebergTables(iceberg_settings(tmp_path / "iceberg"), files, lambda: spark))

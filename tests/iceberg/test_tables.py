@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 from ingest.errors import IcebergError, IcebergUnreachableError, SettingsError
-from ingest.iceberg.tables import IcebergTables
 from ingest.settings import IcebergSettings
+from ingest.spark.hadoop_settings import UNKNOWN
 from tests.hudi.conftest import timeline_of
 from tests.places.matrix import TYPES, make_frame
 
@@ -141,7 +141,7 @@ def test_two_runs_at_once_leave_one_state(faces: "BothFaces") -> None:
     for run in range(3):
         faces.lake.commit(table, faces.lake.changes(DDL, ("u", str(run), run, run)))
         with ThreadPoolExecutor(2) as pool:
-            others = [IcebergTables(faces.iceberg.settings, faces.iceberg.files) for _ in range(2)]
+            others = [attrs.evolve(faces.iceberg) for _ in range(2)]
             list(pool.map(lambda other: other.update(table), others))
         faces.check(table)
 
@@ -188,7 +188,7 @@ def _update_and_die(faces: "BothFaces", table: "TableConfig", moment: int) -> bo
                 os._exit(9)
 
         sys.addaudithook(end)
-        IcebergTables(faces.iceberg.settings, faces.iceberg.files).update(table)
+        attrs.evolve(faces.iceberg).update(table)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
@@ -206,12 +206,26 @@ def test_what_a_catalog_says_is_told(faces: "BothFaces", tmp_path: Path) -> None
         other.update(table)
 
     (tmp_path / "iceberg").rename(tmp_path / "away")
-    away = IcebergTables(faces.iceberg.settings, faces.iceberg.files)
+    away = attrs.evolve(faces.iceberg)
     with pytest.raises(IcebergUnreachableError, match="unable to open database file"):
         away.update(table)
 
     with pytest.raises(SettingsError, match=r"iceberg\.catalog"):
-        IcebergTables(IcebergSettings(), faces.iceberg.files).update(table)
+        attrs.evolve(faces.iceberg, settings=IcebergSettings()).update(table)
+
+
+def test_a_storage_that_only_spark_reads_has_the_same_iceberg_table(faces: "BothFaces") -> None:
+    """By the same addresses of the files, spaces, slashes and percent signs in partitions included."""
+    table = faces.lake.table("unknown", partition_by=("p",), buckets=1, index="global_simple")
+    by_spark = attrs.evolve(faces.iceberg, files=attrs.evolve(faces.iceberg.files, hadoop=UNKNOWN))
+    ddl = "id int not null, p string"
+    rows = [("c", "1", key, place) for key, place in enumerate(["a b", "c/d%20", "é=1"])]
+    faces.lake.commit(table, faces.lake.changes(ddl, *rows))
+    by_spark.update(table)
+    faces.check(table)
+    faces.lake.commit(table, faces.lake.changes(ddl, ("u", "2", 0, "c/d%20")))
+    faces.check(table, updated=True)
+    assert by_spark.differences(table) == ()
 
 
 def test_a_difference_is_found(faces: "BothFaces") -> None:

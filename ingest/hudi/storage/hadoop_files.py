@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from io import BytesIO
+from typing import Any, BinaryIO, Final
 
 import attrs
 from py4j.protocol import Py4JJavaError
@@ -14,13 +15,45 @@ from ingest.hudi.storage.folder import RESTORE, StoredFile
 from ingest.spark.java import hadoop_of, jvm_of
 from ingest.spark.java_errors import is_damage, root_cause
 
+_PLAIN_SCHEMES: Final = {"s3a": "s3", "s3n": "s3"}
+"""Hadoop's names of storages for which others have one."""
+
 
 @attrs.frozen
 class HadoopFolder:
-    """A table's folder (a `DataFolder`).  Raises the errors of the lake."""
+    """A table's folder (a `TableFolder`, but for its JVM).  Raises the errors of the lake."""
 
     spark: SparkSession
     path: str
+
+    @property
+    def uri(self) -> str:
+        """The folder, as programs without Hadoop name it."""
+        with lake_errors(self.path):
+            storage, path = self.locate()
+            full = storage.makeQualified(path).toUri()
+        scheme = _PLAIN_SCHEMES.get(full.getScheme(), full.getScheme())
+        return f"{scheme}://{full.getAuthority() or ''}{full.getPath()}"
+
+    def exists(self) -> bool:
+        """Tell whether the folder exists."""
+        with lake_errors(self.path):
+            storage, path = self.locate()
+            return bool(storage.exists(path))
+
+    def read(self, path: str) -> bytes:
+        """Read a file.  Hadoop compares it with its checksums."""
+        with lake_errors(self.path):
+            storage, full = self.locate(path)
+            stream = storage.open(full)
+            try:
+                return bytes(jvm_of(self.spark).org.apache.commons.io.IOUtils.toByteArray(stream))
+            finally:
+                stream.close()
+
+    def open(self, path: str) -> BinaryIO:
+        """Open a file, whole in memory."""
+        return BytesIO(self.read(path))
 
     def locate(self, path: str = "") -> tuple[Any, Any]:
         """Return Hadoop's file system, and a path below the folder.  Java's exceptions pass through."""

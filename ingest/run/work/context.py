@@ -95,7 +95,7 @@ class Context:
     @cached_property
     def iceberg(self) -> "IcebergTables":
         """The Iceberg tables."""
-        return iceberg_tables.IcebergTables(self.settings.iceberg, self.files)
+        return iceberg_tables.IcebergTables(self.settings.iceberg, self.files, lambda: self.spark)
 
     def update_iceberg(self, table: TableConfig) -> None:
         """Bring the Iceberg table of a table up to its newest commit, if its file asks for one."""
