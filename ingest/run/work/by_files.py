@@ -18,7 +18,9 @@ from ingest.tables import TableConfig
 T = TypeVar("T")
 
 THREADS: Final = 8
-"""How many tables wait for the registry at a time."""
+"""How many tables begin at a time.  Those of a storage that hangs do not hold up the ones behind them."""
+_SLOW_S: Final = 1.0
+"""After this time a table waits for something, and another one may begin."""
 PATIENCE_S: Final = 30.0
 """After this time Spark takes the table, which knows how to cancel work."""
 _TICK_S: Final = 0.1
@@ -39,7 +41,7 @@ def answer_by_files(run: Context, task: TableTask[T], tables: Sequence[TableConf
     waiting, active = deque(tables), list[_Attempt[T]]()
     done, results = SimpleQueue[_Attempt[T]](), dict[str, T]()
     while (waiting or active) and not run.stop.signal:
-        while waiting and len(active) < THREADS:
+        while waiting and _count_quick(active) < THREADS:
             active.append(_start(run, task, waiting.popleft(), done))
         attempt = _next(done)
         if attempt in active and attempt.result is not None:
@@ -94,6 +96,10 @@ def _start(
 
     threading.Thread(target=work, name=f"files-{table.name}", daemon=True).start()
     return attempt
+
+
+def _count_quick(attempts: Sequence[_Attempt[T]]) -> int:
+    return sum(attempt.started > time.monotonic() - _SLOW_S for attempt in attempts)
 
 
 def _next(done: "SimpleQueue[_Attempt[T]]") -> _Attempt[T] | None:
