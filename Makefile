@@ -191,18 +191,20 @@ build/trino/.stamp: tests/places/trino.txt jars/trino/.stamp | .venv/.stamp
 	@$(BIN)/uv pip install -q --no-deps --python $(BIN)/python --target build/trino/java -r $<
 	@touch $@
 
-# The tests of whole runs that are repeated with tables of version 6.
+# The tests of whole runs that are repeated with tables of the versions 6 and 8.
 OTHER_VERSION := deletes equals_source evolution full_disk history idle jvm_ended ledger order random_evolution rebuild rebuild_sources writers
-# The tests of readers that are repeated with tables of version 6.
+# The tests of readers that are repeated with them.
 READERS := readers reader_states read_page trino iceberg
 
 # RECORD=1 writes the results into docs/places/, from which `make golden` generates pages.
 test-places: setup jars/places/.stamp jars/hdfs/.stamp jars/kafka3/.stamp jars/tiered/.stamp jars/msk/.stamp jars/readers/.stamp build/readers/.stamp build/msk/.stamp build/kubernetes/.stamp build/cluster/.stamp build/trino/.stamp ## run against S3, HDFS, YARN, Trino, another broker, other readers; downloads 1.9 GB
 	$(BIN)/pytest -m places tests/places
-	INGEST_TABLE_VERSION=6 $(BIN)/pytest -m places $(READERS:%=tests/places/test_%.py)
-	INGEST_TABLE_VERSION=8 $(BIN)/pytest tests/hudi
-	INGEST_TABLE_VERSION=6 $(BIN)/pytest tests/hudi
-	INGEST_TABLE_VERSION=6 $(BIN)/pytest $(OTHER_VERSION:%=tests/e2e/test_%.py)
+	for version in 6 8; do \
+		export INGEST_TABLE_VERSION=$$version; \
+		$(BIN)/pytest -m places $(READERS:%=tests/places/test_%.py) || exit 1; \
+		$(BIN)/pytest tests/hudi || exit 1; \
+		$(BIN)/pytest $(OTHER_VERSION:%=tests/e2e/test_%.py) || exit 1; \
+	done
 
 # axe-core, only for test-browser: one file of a package of npm, compared with its checksum.
 build/browser/axe.min.js: tests/browser/axe.txt

@@ -224,7 +224,7 @@ SHORT_TYPES: Final = {
     "mor": "merge-on-read",
     "compacted": "just compacted",
 }
-VERSIONS: Final = ("9", "6")
+VERSIONS: Final = ("9", "8", "6")
 """Versions of Hudi's table format."""
 RESULTS: Final = {"equal": "yes", "differs": "other rows", "fails": "fails"}
 

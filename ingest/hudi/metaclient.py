@@ -117,12 +117,13 @@ def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, 
 
     Hudi ignores these options in a write to an existing table.
     The zone may change only when the clock is past the newest instant, see `ingest.hudi.clock`.
-    In a table of version 6, Hudi 1.2.0 leaves out properties that the readers of that version need: two in
-    each table, and the class of payloads in one that was of a later version.
+    Hudi 1.2.0 leaves out properties that the readers of older versions need: the column that orders changes
+    and, in a table of version 6, the class of keys, and that of payloads if it was of a later version.
     """
     properties = {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]}
-    if options[TABLE_VERSION] == str(OLDEST):
+    if options[TABLE_VERSION] in ("6", "8"):
         properties["hoodie.table.precombine.field"] = options["hoodie.table.ordering.fields"]
+    if options[TABLE_VERSION] == str(OLDEST):
         properties["hoodie.table.keygenerator.class"] = options["hoodie.datasource.write.keygenerator.class"]
         properties["hoodie.compaction.payload.class"] = PAYLOAD
     set_properties(spark, client, properties)

@@ -29,7 +29,7 @@ class OfflineTable(StoredTable):
 
     path: str
     hadoop: HadoopSettings
-    folder: TableFolder | None = None
+    folder: TableFolder | None = attrs.field(default=None, kw_only=True)
     """Its folder, if only a JVM reads its storage."""
 
     @cached_property

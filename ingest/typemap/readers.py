@@ -1,7 +1,7 @@
 """What the readers of Hudi tables, Spark apart, do not show, as tests/places/test_readers.py measures it."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final, Literal, assert_never, get_args
+from typing import Final, Literal, assert_never
 
 import attrs
 
@@ -27,6 +27,8 @@ BY_FILES: Final[tuple[Reader, ...]] = ("duckdb", "polars")
 """Programs that read the newest base files of a table, which hudi-rs lists."""
 _BY_FOLDER: Final[tuple[Reader, ...]] = ("daft", "clickhouse")
 """Programs that list the files of a folder, without the timeline."""
+_IN_LATER_VERSIONS: Final[frozenset[Reader]] = frozenset({"trino", "clickhouse"})
+"""Programs that open later versions too, in which something is in their way."""
 OLDEST: Final = 6
 """The version of the table format that all of them open."""
 OTHER_ROWS: Final[Mapping[Reader, str]] = {
@@ -60,7 +62,7 @@ FORMATS: Final[Mapping[Reader, Format]] = {
     "any": Format(6, "utc"),
     "spark": Format(9, "ntz"),
     "spark-1.1": Format(9, "ntz"),
-    "spark-1.0": Format(6, "utc"),
+    "spark-1.0": Format(8, "utc"),
     "spark-0.15": Format(6, "utc"),
     "trino": Format(6, "ntz"),
     "hive": Format(9, "utc"),
@@ -112,18 +114,20 @@ def excluded_readers(columns: Collection[tuple[str, SparkType]], target: Target)
         excluded |= dict.fromkeys(("hudi-rs", *BY_FILES), reason)
     if any(_has_wall_clock(spark_type) for _, spark_type in columns):
         excluded |= dict.fromkeys(("hudi-rs", *BY_FILES, "hive"), f"it stops at {_UTC}")
-        if target.table_version == OLDEST:
-            reason = f"they stop at, or show as numbers, {_UTC}"
-            excluded |= dict.fromkeys(("spark-0.15", "spark-1.0"), reason)
-    if target.type == "mor" and target.table_version == OLDEST:
+        reason = f"they stop at, or show as numbers, {_UTC}"
+        excluded |= dict.fromkeys(("spark-0.15", "spark-1.0"), reason)
+    if target.type == "mor":
         excluded["daft"] = "it reads copy-on-write tables only"
-    if target.readers:
-        excluded |= {
-            reader: f"it needs [target] table_version = {needed.table_version}"
-            for reader, needed in FORMATS.items()
-            if needed.table_version < target.table_version
-        }
-    return {reader: reason for reader, reason in excluded.items() if reader in _named(target)}
+    unopened = {
+        reader: f"it needs [target] table_version = {FORMATS[reader].table_version}"
+        for reader in PROGRAMS
+        if FORMATS[reader].table_version < target.table_version
+    }
+    if not target.readers:
+        hidden = unopened.keys() - _IN_LATER_VERSIONS
+        return {reader: reason for reader, reason in excluded.items() if reader not in hidden}
+    named = _named(target)
+    return {reader: reason for reader, reason in (excluded | unopened).items() if reader in named}
 
 
 def rebuild_caveat(target: Target) -> str:
@@ -145,8 +149,7 @@ def rebuild_caveat(target: Target) -> str:
 
 def _named(target: Target) -> Collection[Reader]:
     """Return the readers that a table names, or all."""
-    is_any = not target.readers or "any" in target.readers
-    return get_args(Reader) if is_any else target.readers
+    return PROGRAMS.keys() if not target.readers or "any" in target.readers else target.readers
 
 
 def _has_wall_clock(spark_type: SparkType) -> bool:

@@ -31,7 +31,11 @@ NAMES: dict[Reader, str] = {
 STALE: tuple[Reader, ...] = (*BY_FILES, "trino", "clickhouse")
 """Readers that show a merge-on-read table at its last compaction."""
 READERS: dict[str, Reader] = {name: reader for reader, name in NAMES.items()}
-UNNAMED: dict[int, tuple[Reader, ...]] = {9: ("spark-0.15", "spark-1.0", "daft"), 6: ()}
+UNNAMED: dict[int, tuple[Reader, ...]] = {
+    9: ("spark-0.15", "spark-1.0", "daft"),
+    8: ("spark-0.15", "daft"),
+    6: (),
+}
 """Readers that open no table of a version, which only the page says unless a table names them."""
 
 
@@ -59,8 +63,8 @@ def test_each_module_that_runs_in_other_places_has_a_section_of_their_page() -> 
 
 
 @pytest.mark.parametrize("table", ["cow", "mor", "compacted"])
-@pytest.mark.parametrize("version", [9, 6])
-def test_a_reader_is_named_where_it_was_seen_to_fail(table: str, version: Literal[6, 9]) -> None:
+@pytest.mark.parametrize("version", [9, 8, 6])
+def test_a_reader_is_named_where_it_was_seen_to_fail(table: str, version: Literal[6, 8, 9]) -> None:
     """And where it shows other rows, in each type of table and column; never where it reads all of them."""
     target = Target(type="cow" if table == "cow" else "mor", table_version=version)
     for cell in (cell for cell in measured(version) if cell["table"] == table):
@@ -85,15 +89,15 @@ def test_a_reader_reads_the_format_that_it_asks_for(reader: Reader) -> None:
         cells = (cell for cell in measured(version) if program(cell) == NAMES[reader])
         return {cell["type"] for cell in cells if cell["table"] == "cow" and cell["result"] != "equal"}
 
-    others = failing(9) & failing(6) - {"timestamp_ntz"} if reader in OTHER_ROWS else set()
+    others = failing(9) & failing(8) & failing(6) - {"timestamp_ntz"} if reader in OTHER_ROWS else set()
     assert failing(needed.table_version) - others == (
         {"timestamp_ntz"} if needed.timestamps == "utc" else set()
     )
     assert needed.table_version == 9 or len(failing(9)) > 1 or reader == "trino"
 
 
-@pytest.mark.parametrize("version", [9, 6])
-def test_a_reader_is_named_where_it_shows_other_rows(version: Literal[6, 9]) -> None:
+@pytest.mark.parametrize("version", [9, 8, 6])
+def test_a_reader_is_named_where_it_shows_other_rows(version: Literal[6, 8, 9]) -> None:
     """Of merge-on-read tables, and after a rebuild."""
     stale = readers_of(version, "mor", "rows deleted softly", "differs")
     named = excluded_readers([("v", parse_ddl("int"))], Target(type="mor", table_version=version))
@@ -107,7 +111,7 @@ def test_a_reader_is_named_where_it_shows_other_rows(version: Literal[6, 9]) -> 
 def test_a_table_that_names_its_readers_is_told_all_that_they_do_not_show() -> None:
     """A reader with another state in any table that it opens has a text; a table hears of its own readers."""
     states = [
-        cell for version in (9, 6)
+        cell for version in (9, 8, 6)
         for cell in json.loads((PLACES / f"states_{version}.json").read_text("utf-8"))["cells"]
     ]  # fmt: skip
     for texts, is_parted in ((OTHER_ROWS, False), (IN_PARTITIONS, True)):
@@ -130,6 +134,8 @@ def test_a_table_that_names_its_readers_is_told_all_that_they_do_not_show() -> N
     assert reader_caveats(columns, trino) == []
     (caveat,) = reader_caveats(columns, attrs.evolve(trino, partition_by=("p",)))
     assert caveat == f"Trino 476 {IN_PARTITIONS['trino']}"
+    later = reader_caveats(columns, Target(readers=("any",)))
+    assert "not for Spark with Hudi 1.0.2: it needs [target] table_version = 8" in later
     every = reader_caveats(columns, Target(readers=("any",), table_version=6))
     assert len([text for text in every if not text.startswith("not for")]) == len(OTHER_ROWS)
 

@@ -232,10 +232,15 @@ def test_the_limits_name_the_readers_that_fail() -> None:
 
     excluded = readers("fails", {"cow"}, zoneless=False)
     stopped = readers("fails", {"cow"}, zoneless=True) - excluded
-    old = readers("differs", {"mor"}, zoneless=False)
+    old = {
+        program(cell)
+        for cell in READERS
+        if (cell["table"], cell["type"], cell["result"]) == ("mor", "int", "differs")
+    }
     names = {program(cell) for cell in READERS}
     _, _, section = text_of("limits.md").partition("\n## Readers\n")
-    bullets = re.findall(r"^- ([^\n]+)", section.partition("\n## ")[0], re.MULTILINE)
+    unwrapped = section.partition("\n## ")[0].replace("\n  ", " ")
+    bullets = re.findall(r"^- ([^\n]+)", unwrapped, re.MULTILINE)
     shown = [{name for name in names if re.search(rf"\b{re.escape(name)}\b", bullet)} for bullet in bullets]
     assert shown[:2] == [stopped | excluded, old]
 

@@ -145,3 +145,11 @@ def test_an_option_of_older_versions_counts_as_recorded() -> None:
     assert not changes.is_half_done
     named = attrs.evolve(table, target=attrs.evolve(target, hive_style_partitions=True))
     assert not find_changes(named, properties, recorded, tuple, ["id"]).all
+
+
+def test_a_table_of_version_8_names_the_column_that_orders_its_changes(lake: "Lake") -> None:
+    """Hudi 1.0.2 reads no log file without it, and Hudi 1.2.0 writes it under another name."""
+    table = lake.table("older", type="mor", table_version=8)
+    lake.commit(table, lake.changes("id int not null", ("c", "1", 1)))
+    properties = Path(lake.path(table), ".hoodie", "hoodie.properties").read_text()
+    assert "hoodie.table.precombine.field=_cdc_position\n" in properties
