@@ -90,14 +90,15 @@ def reader_caveats(columns: Collection[tuple[str, SparkType]], target: Target) -
 
     These are the readers that the table names.  If it names none, they are those that it excludes.
     """
+    excluded = excluded_readers(columns, target)
     readers_by_reason: dict[str, list[str]] = {}
-    for reader, reason in excluded_readers(columns, target).items():
+    for reader, reason in excluded.items():
         readers_by_reason.setdefault(reason, []).append(PROGRAMS[reader])
-    excluded = [f"not for {', '.join(readers)}: {reason}" for reason, readers in readers_by_reason.items()]
+    refused = [f"not for {', '.join(readers)}: {reason}" for reason, readers in readers_by_reason.items()]
     others = (OTHER_ROWS, IN_PARTITIONS) if target.partition_by else (OTHER_ROWS,)
-    named = _named(target) if target.readers else ()
+    named = [reader for reader in _named(target) if reader not in excluded] if target.readers else ()
     shown = (f"{PROGRAMS[reader]} {texts[reader]}" for texts in others for reader in named if reader in texts)
-    return [*excluded, *shown]
+    return [*refused, *shown]
 
 
 def excluded_readers(columns: Collection[tuple[str, SparkType]], target: Target) -> dict[Reader, str]:
