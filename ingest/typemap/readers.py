@@ -28,7 +28,7 @@ BY_FILES: Final[tuple[Reader, ...]] = ("duckdb", "polars")
 _BY_FOLDER: Final[tuple[Reader, ...]] = ("daft", "clickhouse")
 """Programs that list the files of a folder, without the timeline."""
 _IN_LATER_VERSIONS: Final[frozenset[Reader]] = frozenset({"trino", "clickhouse"})
-"""Programs that open later versions too, in which something is in their way."""
+"""Programs that also open versions later than the one that they need, under conditions."""
 OLDEST: Final = 6
 """The version of the table format that all of them open."""
 OTHER_ROWS: Final[Mapping[Reader, str]] = {
@@ -88,7 +88,7 @@ def format_for(readers: Iterable[Reader]) -> Format:
 def reader_caveats(columns: Collection[tuple[str, SparkType]], target: Target) -> list[str]:
     """Return what readers do not show of a table with these columns, a text for each reason.
 
-    These are the readers that the table names.  If it names none, they are those that it excludes.
+    If the table names its readers, these are meant.  If it names none, only excluded ones have a text.
     """
     excluded = excluded_readers(columns, target)
     readers_by_reason: dict[str, list[str]] = {}
@@ -104,7 +104,7 @@ def reader_caveats(columns: Collection[tuple[str, SparkType]], target: Target) -
 def excluded_readers(columns: Collection[tuple[str, SparkType]], target: Target) -> dict[Reader, str]:
     """Return the readers that a table with these columns excludes, each with the reason.
 
-    These are readers that the table names.  If it names none, all count, but for the version that they need.
+    Considers the readers that the table names or, if it names none, all that open its version.
     """
     excluded: dict[Reader, str] = {}
     if target.type == "mor":
