@@ -11,7 +11,7 @@ from ingest.hudi.options import MARKER, TABLE_VERSION, TIMELINE_ZONE
 from ingest.hudi.storage.folder import RESTORE
 from ingest.hudi.storage.hadoop_files import HadoopFolder, lake_errors
 from ingest.hudi.timeline.properties import OLDEST
-from ingest.spark.java import hadoop_of, jvm_of
+from ingest.spark.java import hadoop_of, java_session, jvm_of
 
 _PROPERTIES, _BACKUP = ".hoodie/hoodie.properties", ".hoodie/hoodie.properties.backup"
 """The files of a table's properties.  Only the backup exists while Hudi rewrites them (HUDI-2795)."""
@@ -127,6 +127,20 @@ def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, 
         properties["hoodie.table.keygenerator.class"] = options["hoodie.datasource.write.keygenerator.class"]
         properties["hoodie.compaction.payload.class"] = PAYLOAD
     set_properties(spark, client, properties)
+
+
+def remove_metadata_table(spark: SparkSession, client: Any) -> bool:
+    """Remove the metadata table of a table, after the properties that name it.  Return whether there was one.
+
+    Call only as the writer.  Raises Py4JJavaError.
+    """
+    if not client.getTableConfig().isMetadataTableAvailable():
+        return False
+    org = jvm_of(spark).org.apache
+    java = org.spark.api.java.JavaSparkContext.fromSparkContext(java_session(spark).sparkContext())
+    context = org.hudi.client.common.HoodieSparkEngineContext(java)
+    org.hudi.metadata.HoodieTableMetadataUtil.deleteMetadataTable(client, context, False)  # noqa: FBT003  no copy
+    return True
 
 
 def set_properties(spark: SparkSession, client: Any, properties: Mapping[str, str]) -> bool:

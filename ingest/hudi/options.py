@@ -88,8 +88,11 @@ SMALLEST_BLOOM: Final[Mapping[str, str]] = {
     "hoodie.index.bloom.fpp": "0.5",
 }
 """The row writer ignores BLOOM (HUDI-7278): by default, a filter of 431 KB a file, and 30 hashes a key."""
+METADATA: Final = "hoodie.metadata.enable"
 REWRITE: Final[Mapping[str, str]] = {
     OPERATION: "insert_overwrite_table",
+    # The metadata table would keep the old partitions.  The next write makes it again.
+    METADATA: "false",
     # Without it, the older schema has to fit the newer one, as for files that stay (HUDI-5646).
     "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true",
 }
@@ -227,7 +230,7 @@ def tuned(target: Target) -> dict[str, str]:
     housekeeping = "1" if buckets <= SMALL_BUCKETS else wide  # defaults are 100 to 200 tasks each
     return {
         # A table's files are listed from few folders.  Keeping them in a second table costs 4 jobs a commit.
-        "hoodie.metadata.enable": "false",
+        METADATA: "false",
         # No HTTP server a write.  Markers are files then, a few for each commit.
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "DIRECT",

@@ -8,6 +8,8 @@ import ctypes
 import errno
 import os
 import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,7 @@ from ingest.hudi.storage.local_files import local_folder
 
 _EXCHANGE: Final = 2
 """RENAME_EXCHANGE, of linux/fs.h."""
+_KEPT: Final = ".hoodie/.kept"
 _CURRENT: Final = -100
 """AT_FDCWD, of fcntl.h: relative paths start at the current folder."""
 
@@ -72,6 +75,24 @@ def remove_copy(copy: Path) -> bool:
         return False
     shutil.rmtree(copy)
     return True
+
+
+@contextmanager
+def keeping(copy: Path, files: Collection[Path]) -> Iterator[None]:
+    """Put files of a copy back afterwards that were removed meanwhile, by links to them.
+
+    The copy may stay without them if the process is killed.
+    """
+    links = copy / _KEPT
+    for file in files:
+        (links / file).parent.mkdir(parents=True, exist_ok=True)
+        os.link(copy / file, links / file)
+    yield
+    for file in files:
+        if not (copy / file).exists():
+            (copy / file).parent.mkdir(parents=True, exist_ok=True)
+            os.link(links / file, copy / file)
+    shutil.rmtree(links)
 
 
 def copy_by_links(folder: Path, copy: Path) -> None:

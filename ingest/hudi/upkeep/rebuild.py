@@ -10,7 +10,7 @@ table, and the next rebuild completes it: the ledger's record is the truth.
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,19 +20,19 @@ from pyspark.sql import DataFrame
 from ingest.errors import RebuildError
 from ingest.hudi.clock import check_zone
 from ingest.hudi.fixed import recorded_parts
-from ingest.hudi.metaclient import set_properties
-from ingest.hudi.options import ARCHIVE, KEYGEN, hudi_options, merger_options
-from ingest.hudi.storage.exchange import Folders, copy_by_links, exchange, remove_copy
+from ingest.hudi.metaclient import remove_metadata_table, set_properties
+from ingest.hudi.options import ARCHIVE, KEYGEN, OPERATION, hudi_options, merger_options
+from ingest.hudi.storage.exchange import Folders, copy_by_links, exchange, keeping, remove_copy
 from ingest.hudi.storage.hadoop_files import lake_errors
 from ingest.hudi.storage.local_files import LocalFolder
 from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.archive_files import HISTORY_OF_6
 from ingest.hudi.timeline.ledger import LedgerEntry
-from ingest.hudi.timeline.properties import HIVE_STYLE, OLDEST
+from ingest.hudi.timeline.properties import HIVE_STYLE, OLDEST, TableProperties
 from ingest.hudi.timeline.row_count import BASE, LOG
 from ingest.hudi.upkeep.retention import BY_COMMITS, POLICY, RETAINED
 from ingest.hudi.upkeep.services import FORCED, open_services
-from ingest.tables import TableConfig
+from ingest.tables import TableConfig, Target
 
 _TYPE: Final = "hoodie.table.type"
 _TYPES: Final[Mapping[Literal["cow", "mor"], str]] = {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}
@@ -71,6 +71,7 @@ def rewrite(stored: HudiTable, new: Rewrite) -> LedgerEntry:
 
     Raises as `HudiTable.commit` does.
     """
+    remove_metadata(stored)
     options = hudi_options(new.table, new.key_columns, "overwrite")
     options |= merger_options(new.table, new.key_columns, new.rows.dtypes)
     before = _properties(options)
@@ -88,24 +89,40 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
     """Replace all rows in a copy of a table, and exchange both: for other partitions, or another version.
 
     Readers find partitions by the properties and rows by the timeline, which no single step changes.  The
-    copy is made of links, which take no space.  `check` raises if the exchange must not follow.
+    copy is made of links, which take no space.  `check` raises if the exchange must not follow.  Raises
+    RebuildError for other partitions of a table with a savepoint.
     """
+    before = stored.timeline.properties if stored.timeline else None
+    is_moved = before is not None and _is_moved(before, new.table.target)
+    if is_moved and _has_savepoint(stored):
+        problem = "a savepoint keeps files of the old partitions"
+        raise RebuildError(new.table.name, problem, "Delete the savepoint, or set partition_by back")
     remove_copy(folders.copy)
     copy_by_links(folders.table, folders.copy)
     copied = HudiTable(stored.spark, f"file://{folders.copy}")
-    before = stored.timeline.properties if stored.timeline else None
+    remove_metadata(copied)
     if before and before.version != new.table.target.table_version:
         _convert(copied, new, folders.copy / ".hoodie")
     committed = rewrite(copied, new)
-    target = new.table.target
-    folders_of = (target.partition_by, target.hive_style_partitions)
-    if target.partition_by and before and (before.partitions, before.hive_style) != folders_of:
+    if is_moved:
         committed = _remove_old_partitions(copied, new, folders.copy)
+    copied.check_files()
     check()
     exchange(folders.table, folders.copy)
     stored.reopen()
     remove_copy(folders.copy)
     return committed
+
+
+def _has_savepoint(stored: HudiTable) -> bool:
+    client = stored.client
+    return client is not None and not client.getActiveTimeline().getSavePointTimeline().empty()
+
+
+def _is_moved(before: TableProperties, target: Target) -> bool:
+    """Whether rows move to other folders, none of which may hold a file of before."""
+    folders = (target.partition_by, target.hive_style_partitions)
+    return bool(target.partition_by) and (before.partitions, before.hive_style) != folders
 
 
 def _convert(copied: HudiTable, new: Rewrite, home: Path) -> None:
@@ -114,7 +131,7 @@ def _convert(copied: HudiTable, new: Rewrite, home: Path) -> None:
     Hudi 1.2.0 downgrades to version 6 with its commits archived in a folder that the properties do not name,
     and leaves the later timeline.
     """
-    options = hudi_options(new.table, new.key_columns, "upsert") | {"hoodie.write.auto.upgrade": "true"}
+    options = hudi_options(new.table, new.key_columns, "overwrite") | {"hoodie.write.auto.upgrade": "true"}
     check_zone(copied.spark, new.table.name, new.table.target.table_version)
     with lake_errors(copied.path), open_services(copied.spark, copied.path, options) as services:
         services.convert(new.table.target.table_version)
@@ -128,32 +145,36 @@ def _convert(copied: HudiTable, new: Rewrite, home: Path) -> None:
 def _remove_old_partitions(copied: HudiTable, new: Rewrite, folder: Path) -> LedgerEntry:
     """Remove the old files of a copy, by Hudi's cleaning: their folders are not values of the new partitions.
 
-    A commit has to follow the one that replaced them.  Raises RebuildError if a savepoint keeps them.
+    A commit has to follow the one that replaced them.  Hudi removes the whole folder of a partition without
+    rows, with the folders of new partitions in it, and finds no old partition within a new one's folder.
     """
     entry = attrs.evolve(new.checkpoint, note="removed the old partitions")
-    committed = copied.commit(copied.no_rows(), new.table, new.key_columns, "upsert", entry)
-    options = {
-        **hudi_options(new.table, new.key_columns, "upsert"),
-        **FORCED,
-        POLICY: BY_COMMITS,
-        RETAINED: "1",
-        ARCHIVE: "false",
-    }
-    with lake_errors(copied.path), open_services(copied.spark, copied.path, options) as services:
-        services.run({ARCHIVE: "false"})
-    copied.reopen()
+    entry = attrs.evolve(entry, table_file=recorded_parts(new.table, new.key_columns))
+    options = {**hudi_options(new.table, new.key_columns, "overwrite"), OPERATION: "upsert"}
+    committed = copied.save(copied.no_rows(), options, new.table.name, entry)
+    options |= {**FORCED, POLICY: BY_COMMITS, RETAINED: "1", ARCHIVE: "false"}
     written = {file.path for commit in copied.commits(archived=True)[:2] for file in commit.files}
     folders = {(folder / path).parent for path in written}
+    with (
+        keeping(folder, [*map(Path, written), *_markers(folder, folders)]),
+        lake_errors(copied.path),
+        open_services(copied.spark, copied.path, options) as services,
+    ):
+        services.run({ARCHIVE: "false"})
+    copied.reopen()
     for marker in folder.rglob(_PARTITION_FILE):
         if marker.parent not in folders:
             marker.unlink()
-    files = LocalFolder(folder).data_files()
-    data = (file for file in files if BASE.fullmatch(file.name) or LOG.fullmatch(file.name))
-    kept = next((file.path for file in data if file.path not in written), None)
-    if kept:
-        problem = f"a savepoint keeps files of the old partitions, such as {kept}"
-        raise RebuildError(new.table.name, problem, "Delete the savepoint, or set partition_by back")
+    for file in LocalFolder(folder).data_files():
+        if file.path not in written and (BASE.fullmatch(file.name) or LOG.fullmatch(file.name)):
+            (folder / file.path).unlink()
     return committed
+
+
+def _markers(folder: Path, partitions: Iterable[Path]) -> list[Path]:
+    """Return the files by which Hudi knows the folders of partitions, by their paths in the table."""
+    markers = (path / name for path in partitions for name in (_PARTITION_FILE, f".{_PARTITION_FILE}.crc"))
+    return [marker.relative_to(folder) for marker in markers if marker.exists()]
 
 
 def complete(stored: HudiTable, table: TableConfig, key_columns: Sequence[str]) -> None:
@@ -170,6 +191,15 @@ def finish_rebuild(stored: HudiTable, table: TableConfig) -> None:
     last = stored.checkpoint()
     if last is not None and stored.fixed_changes(table).is_half_done:
         complete(stored, table, last.table_file["key.columns"].split(","))
+
+
+def remove_metadata(stored: HudiTable) -> None:
+    """Remove Hudi's metadata table, if there is one.  The table's next commit makes it again."""
+    if stored.client is not None:
+        with lake_errors(stored.path):
+            is_changed = remove_metadata_table(stored.spark, stored.client)
+        if is_changed:
+            stored.reopen()
 
 
 def set_table_properties(stored: HudiTable, properties: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 
-from ingest.errors import TableChangedError
+from ingest.errors import RebuildError, TableChangedError
 from ingest.hudi.metaclient import PAYLOAD
 from ingest.hudi.offline_table import OfflineTable
 from ingest.hudi.storage.exchange import Folders
@@ -30,15 +30,22 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "parted": ({}, PARTED),
     "named": ({"type": "mor", **PARTED}, {**PARTED, "hive_style_partitions": True}),
     "unnamed": ({**PARTED, "hive_style_partitions": True}, PARTED),
+    "nested": ({**PARTED, "partition_by": ("r",)}, PARTED),
+    "outer": (PARTED, {**PARTED, "partition_by": ("r",)}),
+    "turned": (PARTED, {**PARTED, "partition_by": ("q", "r")}),
+    "shared": ({**PARTED, "partition_by": ("q",)}, {**PARTED, "partition_by": ("v",)}),
 }
 
 
 def properties(lake: "Lake", table: "TableConfig") -> set[str]:
-    """Return the lines of a table's properties that do not depend on its name."""
+    """Return the lines of a table's properties, without those that depend on its name or its past.
+
+    A metadata table that was removed leaves its properties, empty.
+    """
     lines = Path(lake.path(table), ".hoodie", "hoodie.properties").read_text().splitlines()
-    return {
-        line for line in lines if not line.startswith(("#", "hoodie.table.name", "hoodie.table.checksum"))
-    }
+    past = ("hoodie.table.index.defs.path", "hoodie.table.metadata.partitions")
+    other = ("#", "hoodie.table.name", "hoodie.table.checksum", *past)
+    return {line for line in lines if not line.startswith(other)}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -72,6 +79,24 @@ def test_a_rewritten_table_is_as_a_new_one(lake: "Lake", case: str) -> None:
     assert lake.rows(new, "id", "v")[:2] == [(0, 0), (1, 2)]
     pruned = lake.frame(new).where("r = 'r1' and q = 1").select("id").collect()
     assert sorted(row["id"] for row in pruned) == [1, 7]
+
+
+def test_a_savepoint_refuses_other_partitions(lake: "Lake") -> None:
+    """Its files have to stay, in folders that the new partitions do not have.  The table is as before."""
+    old = lake.table("saved", **PARTED)
+    lake.commit(old, lake.changes(DDL, *(("c", "10", key, f"r{key % 2}", key % 3, 0) for key in range(12))))
+    stored = lake.open(old)
+    last = stored.checkpoint()
+    assert last is not None
+    lake.call(old, f"create_savepoint(path => '{lake.path(old)}', commit_time => '{last.instant}')")
+    stored.refresh()
+    home = Path(lake.path(old))
+    new = lake.table("saved", **{**PARTED, "partition_by": ("r",)})
+    rewritten = Rewrite(stored.rows(), new, ("id",), last)
+    with pytest.raises(RebuildError, match="a savepoint keeps files"):
+        rewrite_copy(stored, rewritten, Folders(home, home.parent / "_rebuild" / "saved"), lambda: None)
+
+    assert len(lake.rows(old, "id")) == 12
 
 
 VERSIONS = ((6, 9), (9, 6), (8, 6)) if VERSION == 6 else ((9, 8), (8, 9))
