@@ -15,7 +15,7 @@ from ingest.hudi.keys import check_key_types
 from ingest.names import Topic
 from ingest.onboard.caveats import caveats, lossless_keys
 from ingest.onboard.discover import TopicSchemas
-from ingest.onboard.layout import choose_target
+from ingest.onboard.layout import choose_buckets
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.tables import Feed
 
@@ -87,13 +87,13 @@ def describe(
     if compiled.key_source != Coordinates():
         check_key_types(table.name, {name: str(kind) for name, kind in compiled.key_columns})
     names = () if compiled.key_source == Coordinates() else tuple(name for name, _ in compiled.key_columns)
-    layout = choose_target(messages or 0, (), names)
-    target = attrs.evolve(table.target, index=layout.index, buckets=layout.buckets)
+    buckets, reason = choose_buckets(messages or 0)
+    target = attrs.evolve(table.target, buckets=buckets)
     return Onboarded(
         feed.topic,
         "new",
         source_table=table.source_table or "",
-        layout=layout.reason if messages is not None else f"{layout.reason} (the broker was not asked)",
+        layout=reason if messages is not None else f"{reason} (the broker was not asked)",
         table=attrs.evolve(table, target=target, key=attrs.evolve(table.key, columns=names)),
         key_columns=names,
         columns=len(compiled.value.columns()),

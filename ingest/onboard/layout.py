@@ -3,8 +3,7 @@
 Does not import pyspark: table files are written without a JVM.
 """
 
-from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
 import attrs
 
@@ -18,26 +17,11 @@ ROWS_PER_BUCKET: Final = 1_000_000
 MOST_BUCKETS: Final = 256
 
 
-@attrs.frozen
-class TableLayout:
-    """The layout of a new table, and the reason that the table file shows."""
-
-    index: Literal["bucket", "global_simple"]
-    buckets: int
-    reason: str
-
-
-def choose_target(expected_rows: int, partition_by: Sequence[str], key_columns: Sequence[str]) -> TableLayout:
-    """Choose index and buckets: both are fixed when the table is created."""
+def choose_buckets(expected_rows: int) -> tuple[int, str]:
+    """Choose the number of buckets, which is fixed when the table is created, and say why."""
     buckets = min(max(2, -(-expected_rows // ROWS_PER_BUCKET)), MOST_BUCKETS)
-    if not partition_by:
-        size = f"{buckets} for {expected_rows:,} expected rows, about a million each, 2 to 256"
-        return TableLayout("bucket", buckets, f"commits look up no key. Buckets: {size}")
-    if set(partition_by) <= set(key_columns):
-        reason = "partitioned inside the key, so commits look up no key. Buckets count in each partition"
-        return TableLayout("bucket", 2, reason)
-    reason = "partitioned outside the key: a lookup over all partitions, or a row that moves is doubled"
-    return TableLayout("global_simple", buckets, reason)
+    size = f"{buckets} for {expected_rows:,} expected rows, about a million each, 2 to 256"
+    return buckets, f"commits look up no key. Buckets: {size}"
 
 
 def new_target(settings: Settings, options: OnboardOptions) -> Target:

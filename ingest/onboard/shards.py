@@ -7,7 +7,7 @@ from typing import Final
 import attrs
 
 from ingest.names import Topic
-from ingest.onboard.layout import choose_target
+from ingest.onboard.layout import choose_buckets
 from ingest.onboard.outcome import Onboarded
 from ingest.tables import Subjects, TableConfig
 
@@ -41,21 +41,21 @@ def _joined(
     if reason:
         return Onboarded(all_topics, "failed", reason)
     messages = sum(result.messages for result in group)
-    layout = choose_target(messages, (), tables[0].key.columns)
+    buckets, layout = choose_buckets(messages)
     subjects = {_template(table) for table in tables}
     table = attrs.evolve(
         tables[0],
         topic=Topic(""),
         topics=_pattern(topics, patterns, names) or topics,
         subjects=subjects.pop(),
-        target=attrs.evolve(tables[0].target, buckets=layout.buckets),
+        target=attrs.evolve(tables[0].target, buckets=buckets),
     )
     return attrs.evolve(
         group[0],
         topic=all_topics,
         table=table,
         columns=max(result.columns for result in group),
-        layout=layout.reason,
+        layout=layout,
         caveats=tuple(dict.fromkeys(caveat for result in group for caveat in result.caveats)),
     )
 

@@ -7,7 +7,7 @@ import pytest
 from ingest.errors import TableFileError
 from ingest.hudi.options import hudi_options
 from ingest.names import Subject, Topic
-from ingest.onboard.layout import choose_target
+from ingest.onboard.layout import choose_buckets
 from ingest.tables import Subjects, TableConfig, Target
 
 
@@ -134,17 +134,8 @@ def test_the_key_generator_follows_the_columns(
     [(0, 2), (2_000_000, 2), (2_000_001, 3), (50_000_000, 50), (10**10, 256)],
 )
 def test_a_new_table_gets_a_bucket_per_million_rows(rows: int, buckets: int) -> None:
-    """At least 2, at most 256, and the reason names the number."""
-    choice = choose_target(rows, (), ("id",))
+    """At least 2, at most 256, and the reason names the rows."""
+    chosen, reason = choose_buckets(rows)
 
-    assert (choice.index, choice.buckets) == ("bucket", buckets)
-    assert f"{rows:,} expected rows" in choice.reason
-
-
-def test_a_partition_outside_the_key_takes_a_global_index() -> None:
-    """Its reason names the consequence."""
-    choice = choose_target(1000, ("country",), ("id",))
-
-    assert choice.index == "global_simple"
-    assert "doubled" in choice.reason
-    assert choose_target(1000, ("b",), ("a", "b")).index == "bucket"
+    assert chosen == buckets
+    assert f"{rows:,} expected rows" in reason
