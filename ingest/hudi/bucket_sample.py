@@ -29,9 +29,11 @@ def check_buckets(
     is_bucketed = all(bucket.isdigit() for bucket in buckets)
     if not rows:
         return
-    compare(table, "target.index", table.target.index, "bucket" if is_bucketed else "global_simple")
     if not is_bucketed:
+        if table.target.index == "bucket":
+            compare(table, "target.index", "bucket", "global_simple")
         return
+    compare(table, "target.index", table.target.index, "bucket")
     present_buckets = [int(group[:_BUCKET_DIGITS]) for group in file_groups]
     identifier = jvm_of(spark).org.apache.hudi.index.bucket.BucketIdentifier
     fields = ",".join(key_columns)

@@ -239,6 +239,8 @@ def _against_record(
 ) -> Iterator[FixedChange]:
     """Yield the parts that differ.  Policies of columns that the table lacks are free."""
     recorded = {**_BEFORE_RECORDED, **recorded}
+    if table.target.index != "bucket" and recorded.get("target.index", "bucket") != "bucket":
+        recorded["target.index"] = table.target.index  # the files are the same
     keys = recorded.get("key.columns", "").split(",") if key_columns is None else key_columns
     parts = recorded_parts(table, keys)
     for name in {**recorded, **parts}:

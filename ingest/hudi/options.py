@@ -67,6 +67,7 @@ OWNED: Final[Mapping[str, str]] = {
     "hoodie.datasource.write.partitionpath.urlencode": "true",
     # A changed partition column moves the row.  Deletes, which carry no partition column, find it (HUDI-499).
     "hoodie.simple.index.update.partition.path": "true",
+    "hoodie.record.index.update.partition.path": "true",
     # Hudi refuses a table of version 6 with one key column and several of partitions: other versions of Hudi
     # wrote its keys otherwise (HUDI-7001).  Only ingest writes these tables.
     "hoodie.write.complex.keygen.validation.enable": "false",
@@ -89,6 +90,12 @@ SMALLEST_BLOOM: Final[Mapping[str, str]] = {
 }
 """The row writer ignores BLOOM (HUDI-7278): by default, a filter of 431 KB a file, and 30 hashes a key."""
 METADATA: Final = "hoodie.metadata.enable"
+RECORD_INDEX: Final[Mapping[str, str]] = {
+    "hoodie.index.type": "GLOBAL_RECORD_LEVEL_INDEX",
+    METADATA: "true",
+    "hoodie.metadata.global.record.level.index.enable": "true",
+}
+"""The folder of each key, in Hudi's metadata table."""
 REWRITE: Final[Mapping[str, str]] = {
     OPERATION: "insert_overwrite_table",
     # The metadata table would keep the old partitions.  The next write makes it again.
@@ -126,7 +133,7 @@ def hudi_options(table: TableConfig, key_columns: Sequence[str], operation: Oper
         MARKER: row_model(table.target).removal,
         **_identity(table, key_columns),
         TABLE_VERSION: str(table.target.table_version),
-        **_index(table, key_columns),
+        **_index(table, key_columns, operation),
         OPERATION: table.target.first_load if operation == "load" else "upsert",
         **(REWRITE if operation == "overwrite" else {}),
     }
@@ -163,8 +170,9 @@ def options_digest(table: TableConfig) -> str:
 
 def check_hudi(table: TableConfig) -> None:
     """Refuse the options that the [hudi] part of a table file must not set."""
+    owned = {**OWNED, **RECORD_INDEX} if table.target.index == "global_record" else OWNED
     for key in table.hudi:
-        reason = refusal(key, OWNED)
+        reason = refusal(key, owned)
         if reason is not None:
             raise TableFileError(f"{table.name}.toml", f'hudi."{key}"', *reason)
 
@@ -192,9 +200,15 @@ def _key_generator(table: TableConfig, key_columns: Sequence[str]) -> str:
     return f"{KEYGEN}.ComplexKeyGenerator"
 
 
-def _index(table: TableConfig, key_columns: Sequence[str]) -> dict[str, str]:
-    """Find rows by hash (bucket), or by reading the keys of all partitions (global simple)."""
-    if table.target.index == "global_simple":
+def _index(table: TableConfig, key_columns: Sequence[str], operation: Operation) -> Mapping[str, str]:
+    """Find rows by hash (bucket), by the keys of all partitions (global simple), or by an index of these.
+
+    The first load makes no index of keys, since Hudi would hold the keys in memory.  The next write makes it
+    from the files, and sorts them on disk.
+    """
+    if table.target.index == "global_record" and operation == "upsert":
+        return RECORD_INDEX
+    if table.target.index != "bucket":
         return {"hoodie.index.type": "GLOBAL_SIMPLE"}
     check_partitions(table, key_columns)
     return {
@@ -219,7 +233,7 @@ def check_partitions(table: TableConfig, key_columns: Sequence[str]) -> None:
             f"{table.name}.toml",
             "target.index",
             "'bucket' cannot find a row whose partition column is outside the key",
-            'Use "global_simple"',
+            'Use "global_simple", or "global_record" for a large table',
         )
 
 
@@ -231,6 +245,8 @@ def tuned(target: Target) -> dict[str, str]:
     return {
         # A table's files are listed from few folders.  Keeping them in a second table costs 4 jobs a commit.
         METADATA: "false",
+        # Files of the index `global_record`, of which a commit adds to each.
+        "hoodie.metadata.global.record.level.index.min.filegroup.count": wide,
         # No HTTP server a write.  Markers are files then, a few for each commit.
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "DIRECT",

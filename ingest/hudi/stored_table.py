@@ -16,7 +16,7 @@ from ingest.hudi.timeline.properties import TableProperties
 from ingest.hudi.timeline.read_cost import ReadCost, measure_read_cost
 from ingest.hudi.timeline.stored_commit import StoredCommit
 from ingest.names import Instant
-from ingest.tables import TableConfig
+from ingest.tables import TableConfig, Target
 
 
 class Timeline(Protocol):
@@ -96,9 +96,18 @@ class StoredTable(ABC):
         """Return the bytes of the largest base file of the newest commits, or 0 without a file."""
         return max((file.size for file in live_files(self._commits()) if not file.is_log), default=0)
 
-    def last_written(self) -> int:
-        """Return the bytes that the newest commit with rows wrote: about as many as the next one will."""
-        return next((commit.bytes for commit in self._commits() if commit.entry and commit.files), 0)
+    def next_bytes(self, target: Target) -> int:
+        """Return about as many bytes as the next commit reads and writes in data files.
+
+        A copy-on-write commit writes as many as the last one with rows.  Without an index of keys a global
+        lookup reads all files, and the first commit with one makes it from them.
+        """
+        properties = self.timeline.properties if self.timeline else None
+        is_indexed = bool(properties and properties.has_record_index) and target.index == "global_record"
+        read = 0 if target.index == "bucket" or is_indexed else self.data_size()
+        if target.type == "mor":
+            return read
+        return read + next((commit.bytes for commit in self._commits() if commit.entry and commit.files), 0)
 
     def data_size(self) -> int:
         """Return the bytes of the files that a reader needs."""

@@ -179,7 +179,8 @@ class HudiTable(StoredTable):
 
         The rows have one row per key, `_cdc_position` never null, key columns not nullable, all others
         nullable.  A row with `_cdc_op` 'd' deletes, and needs only key and position, unless the table file
-        keeps deleted rows.  Spark evaluates the rows once.  Without rows only the account is committed.
+        keeps deleted rows.  Spark evaluates the rows once, and twice with the index `global_record`.  Without
+        rows only the account is committed.
 
         Checks the clock, and none of the other requirements of a write (see `ingest.run.work.writer`).
         Raises WriteError, or a RetryableError, when nothing was committed.

@@ -51,8 +51,7 @@ class RunTask:
             raise
         if not start.ranges.is_empty:
             run.waiting[_key(feed)] = start.ranges.span
-            if feed.table.target.type == "cow":
-                run.file_bytes[feed.name] = stored.last_written()
+            run.file_bytes[feed.name] = stored.next_bytes(feed.table.target)
             run.note_holder(feed.table)
             if run.settings.run.share_reads:
                 run.reads.expect(feed, start.ranges)

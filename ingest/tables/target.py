@@ -61,7 +61,7 @@ class Target:
         validator=check_column_names,
         metadata={
             "help": "Columns that split the table into folders by value. A column outside the key needs the "
-            "index `global_simple`. Fixed at creation."
+            "index `global_simple` or `global_record`. Fixed at creation."
         },
     )
     hive_style_partitions: bool = attrs.field(
@@ -82,12 +82,14 @@ class Target:
         default="hard",
         metadata={"help": "`hard`: remove the row. `soft`: keep it, with `_cdc_deleted = true`."},
     )
-    index: Literal["bucket", "global_simple"] = attrs.field(
+    index: Literal["bucket", "global_simple", "global_record"] = attrs.field(
         default="bucket",
         metadata={
             "expert": True,
-            "help": "`bucket`: find rows by a hash of the key. `global_simple`: read the keys of all "
-            "partitions, for partition columns outside the key. Fixed at creation.",
+            "help": "`bucket`: find rows by a hash of the key. For partition columns outside the key "
+            "`global_simple`, which reads the keys of all partitions in each commit, or `global_record`, "
+            "which keeps them in Hudi's record index. Fixed at creation, but either of these may replace "
+            "the other.",
         },
     )
     buckets: int = attrs.field(

@@ -226,7 +226,10 @@ def test_composite_keys_and_partitions_have_one_row_per_key(
     copy_table(deployment, "whole", "inside", partition_by='["b"]')
     copy_table(deployment, "whole", "outside", first_load='"bulk_insert"', **outside)
     copy_table(deployment, "whole", "outside_mor", type='"mor"', **outside)
-    tables = ("whole", "inside", "outside", "outside_mor")
+    outside["index"] = '"global_record"'
+    copy_table(deployment, "whole", "indexed", **outside)
+    copy_table(deployment, "whole", "indexed_mor", type='"mor"', **outside)
+    tables = ("whole", "inside", "outside", "outside_mor", "indexed", "indexed_mor")
 
     run_batches(deployment, topic, tables, COMPOSITE)
 

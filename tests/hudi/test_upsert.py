@@ -55,10 +55,13 @@ def test_a_delete_leaves_no_memory_on_cow(lake: "Lake", kind: str) -> None:
     assert lake.rows(table, "id", "v") == ([(1, 9)] if kind == "cow" else [])
 
 
+@pytest.mark.parametrize("index", ["global_simple", "global_record"])
 @pytest.mark.parametrize(("kind", "first_load"), [("cow", "bulk_insert"), ("mor", "upsert")])
-def test_rows_move_between_partitions_and_deletes_find_them(lake: "Lake", kind: str, first_load: str) -> None:
+def test_rows_move_between_partitions_and_deletes_find_them(
+    lake: "Lake", kind: str, first_load: str, index: str
+) -> None:
     """With the partition column outside the key, a delete has it null, and removes the row nevertheless."""
-    table = lake.table("moving", type=kind, index="global_simple", partition_by=("p",), first_load=first_load)
+    table = lake.table("moving", type=kind, index=index, partition_by=("p",), first_load=first_load)
     lake.commit(
         table,
         lake.changes(
@@ -177,12 +180,17 @@ def test_values_that_default_settings_cannot_write_come_back(
     assert lake.rows(table, "v") == [tuple(expected)]
 
 
-@pytest.mark.parametrize(("index", "parts"), [("bucket", ()), ("global_simple", ("p",))])
-def test_the_frame_is_evaluated_once(lake: "Lake", index: str, parts: tuple[str, ...]) -> None:
-    """A batch that was not persisted is not decoded again."""
+@pytest.mark.parametrize(
+    ("index", "parts", "times"),
+    [("bucket", (), (1, 1)), ("global_simple", ("p",), (1, 1)), ("global_record", ("p",), (1, 2))],
+)
+def test_the_frame_is_evaluated_once(
+    lake: "Lake", index: str, parts: tuple[str, ...], times: tuple[int, int]
+) -> None:
+    """A batch that was not persisted is not decoded again, but by Hudi's lookup in its record index."""
     table = lake.table("once", index=index, partition_by=parts)
     seen = lake.spark.sparkContext.accumulator(0)
-    for position in ("1", "2"):
+    for position, count_of_times in zip(("1", "2"), times, strict=True):
         rows = lake.changes(PARTED, *(("u", position, key, "x", 1) for key in range(10)))
         before = seen.value
 
@@ -191,4 +199,4 @@ def test_the_frame_is_evaluated_once(lake: "Lake", index: str, parts: tuple[str,
             return row
 
         lake.commit(table, lake.spark.createDataFrame(rows.rdd.map(count), rows.schema))
-        assert seen.value - before == 10
+        assert seen.value - before == 10 * count_of_times

@@ -21,6 +21,8 @@ LAYOUTS: Final = {"6": "1", "8": "2", "9": "2"}
 """The version of the timeline's layout, by the version of the table."""
 HIVE_STYLE: Final = "hoodie.datasource.write.hive_style_partitioning"
 """A property, and an option of a write."""
+METADATA_PARTITIONS: Final = "hoodie.table.metadata.partitions"
+RECORD_INDEX: Final = "record_index"
 OLDEST: Final = 6
 """The one version whose timeline is in `.hoodie` itself and does not record when an action ended."""
 _LINE: Final = re.compile(r"((?:[^\\=:\s]|\\.)+)[ \t]*[=:][ \t]*(.*)")
@@ -39,6 +41,8 @@ class TableProperties:
     """The version of Hudi's table format."""
     hive_style: bool = False
     """Whether the folders of partitions have the names of the columns."""
+    has_record_index: bool = False
+    """Whether Hudi's metadata table has the keys."""
 
     @property
     def timeline(self) -> str:
@@ -67,7 +71,9 @@ def read_properties(folder: TableFolder) -> TableProperties:
     keys = _names(values.get("hoodie.table.recordkey.fields", ""))
     if table_type is None or not keys or any(":" in name for name in partitions):
         raise UnclearFilesError("the properties lack type or key, or have a partition of its own kind")
-    return TableProperties(table_type, keys, partitions, int(version), values.get(HIVE_STYLE) == "true")
+    is_indexed = RECORD_INDEX in _names(values.get(METADATA_PARTITIONS, ""))
+    style = values.get(HIVE_STYLE) == "true"
+    return TableProperties(table_type, keys, partitions, int(version), style, is_indexed)
 
 
 def parse_properties(content: bytes) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What the commits of a table say of its settings: what makes the next ones dear, and what readers miss."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, takewhile
 from typing import Final
 
@@ -18,6 +18,8 @@ _GOAL_BYTES: Final = 128_000_000
 """The size that the advised number of buckets gives: Parquet's own unit of reading, a row group."""
 _MOST: Final = 4096
 _MEGABYTE: Final = 1_000_000
+_MOST_LOOKED_UP: Final = 64_000_000
+"""The size of all files from which the index of keys costs less than reading them (docs/performance.md)."""
 _COMMITS: Final = 3
 """Commits, one after the other, that show how a table changes."""
 _BYTES_PER_CHANGE: Final = 10_000
@@ -41,6 +43,17 @@ def advise(table: TableConfig, largest_bytes: int, commits: Iterable[StoredCommi
     reasons = ", and ".join(advice.reason for advice in found)
     settings = " and ".join(advice.setting for advice in found)
     return f"{reasons}: set [target] {settings}, then `ingest rebuild {table.name}`"
+
+
+def advise_index(table: TableConfig, data_bytes: Callable[[], int]) -> str:
+    """Return the index that suits a table better, with the reason, or empty.
+
+    `data_bytes` is called only for `global_simple`: the bytes of the files whose keys a commit reads.
+    """
+    if table.target.index != "global_simple" or (size := data_bytes()) < _MOST_LOOKED_UP:
+        return ""
+    files = f"{size / _MEGABYTE:,.0f} MB of files"
+    return f'each commit reads the keys of {files}: set [target] index = "global_record"'
 
 
 def not_shown(table: TableConfig, commits: Iterable[StoredCommit]) -> list[str]:
@@ -70,6 +83,7 @@ def _of_rewrites(table: TableConfig, commits: Iterable[StoredCommit]) -> Iterato
     """Yield the type for a table of which each commit rewrites much for few rows.
 
     None for `global_simple`: with merge-on-read it reads the rows of every file that a change may be in.
+    Nor for `global_record`: its commits add to the index as well.
     """
     if table.target.type != "cow" or table.target.index != "bucket":
         return

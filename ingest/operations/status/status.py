@@ -24,7 +24,7 @@ from ingest.kafka.breaks import Watermark
 from ingest.kafka.unread import unread_s
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, Topic
-from ingest.operations.status.advice import advise, not_shown
+from ingest.operations.status.advice import advise, advise_index, not_shown
 from ingest.operations.status.ahead import look_ahead
 from ingest.operations.status.connector import Connector, Connectors, find_connectors
 from ingest.operations.status.last_verification import LastVerification, read_last
@@ -316,4 +316,5 @@ def read_cost(table: TableConfig, stored: StoredTable) -> ReadCost:
 
 def _advice(table: TableConfig, stored: StoredTable) -> str:
     advice = advise(table, stored.largest_file(), stored.each_commit())
-    return "; ".join(filter(None, (advice, *not_shown(table, stored.each_commit()))))
+    index = advise_index(table, stored.data_size)
+    return "; ".join(filter(None, (advice, index, *not_shown(table, stored.each_commit()))))

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.spark
 
 DDL = "id int not null, r string, q int, v int"
 PARTED = {"partition_by": ("r", "q"), "index": "global_simple"}
+INDEXED = {**PARTED, "index": "global_record"}
 CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "flat": ({"type": "mor", **PARTED}, {}),
     "parted": ({}, PARTED),
@@ -34,6 +35,9 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "outer": (PARTED, {**PARTED, "partition_by": ("r",)}),
     "turned": (PARTED, {**PARTED, "partition_by": ("q", "r")}),
     "shared": ({**PARTED, "partition_by": ("q",)}, {**PARTED, "partition_by": ("v",)}),
+    "indexed": (PARTED, INDEXED),
+    "moved": ({**INDEXED, "partition_by": ("r",)}, {**INDEXED, "type": "mor"}),
+    "unindexed": ({"type": "mor", **INDEXED}, {}),
 }
 
 

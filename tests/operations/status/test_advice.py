@@ -8,7 +8,7 @@ import pytest
 from ingest.hudi.timeline.ledger import CommitKind, commit_metadata
 from ingest.hudi.timeline.stored_commit import StoredCommit, WrittenFile
 from ingest.names import Instant, Subject, Topic
-from ingest.operations.status.advice import LIMIT_BYTES, advise, not_shown
+from ingest.operations.status.advice import LIMIT_BYTES, advise, advise_index, not_shown
 from ingest.tables import Subjects, TableConfig, Target
 from tests.hudi.conftest import entry_of
 
@@ -101,6 +101,26 @@ def test_commits_that_rewrite_much_for_few_rows_advise_the_type(
     )
     for target in (Target(type="mor"), Target(type="cow", index="global_simple")):
         assert advise(table_of(target), 0, commits) == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "size", "advice"),
+    [
+        (Target(index="global_simple"), 63_999_999, ""),
+        (
+            Target(index="global_simple"),
+            812_000_000,
+            'each commit reads the keys of 812 MB of files: set [target] index = "global_record"',
+        ),
+        (Target(index="global_record"), 812_000_000, ""),
+        (Target(), 812_000_000, ""),
+    ],
+)
+def test_files_whose_keys_each_commit_reads_advise_the_record_index(
+    target: Target, size: int, advice: str
+) -> None:
+    """From 64 MB on, and without a rebuild."""
+    assert advise_index(table_of(target), lambda: size) == advice
 
 
 def test_one_rebuild_follows_all_advice() -> None:
