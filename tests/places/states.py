@@ -94,7 +94,11 @@ def widened(was: str, wider: str, old: Any, new: Any) -> State:
 
 
 def parted(
-    kind: str, values: Sequence[Any], title: str = "", tables: tuple[str, ...] = COW
+    kind: str,
+    values: Sequence[Any],
+    title: str = "",
+    tables: tuple[str, ...] = COW,
+    index: str = "global_simple",
 ) -> Iterator[State]:
     """Yield the states of a table with a partition for each value, of which rows change, move and vanish.
 
@@ -109,7 +113,7 @@ def parted(
     later = (("u", 0, "b", *folders[0]), ("u", 1, "b", *folders[0]), ("d", 2, None, *first[2][3:]))
     for style in (False, True):
         target = {
-            "partition_by": names, "index": "global_simple", "hive_style_partitions": style, "buckets": 1,
+            "partition_by": names, "index": index, "hive_style_partitions": style, "buckets": 1,
         }  # fmt: skip
         name = f"partitioned by {title or kind}{', hive-style' if style else ''}"
         yield State(name, (Commit(ddl, first), Commit(ddl, later)), tables, target)
@@ -211,6 +215,7 @@ STATES: Final = (
         target={"delete": "soft"},
     ),
     *parted("string", ("north", "south"), tables=("cow", "mor")),
+    *parted("string", ("north", "south"), "string, with a record index", ALL, "global_record"),
     *parted("string", _ODD, "string with signs"),
     *parted("string", _NUMERIC, "string that looks like a number, a date or a boolean"),
     *parted("string", ("north", None), "string with null"),

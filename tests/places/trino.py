@@ -101,10 +101,11 @@ def answer(trino: Trino, job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def messages(failure: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the messages of a failure and of its causes."""
+    """Yield the messages of a failure and of its causes, but for one that has its cause's."""
     while failure:
-        yield f"{failure.get('message')}"
-        failure = failure.get("cause")
+        message, failure = f"{failure.get('message')}", failure.get("cause")
+        if failure is None or f"{failure.get('message')}" not in message:
+            yield message
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
