@@ -247,6 +247,7 @@ def tuned(target: Target) -> dict[str, str]:
         METADATA: "false",
         # Files of the index `global_record`, of which a commit adds to each.
         "hoodie.metadata.global.record.level.index.min.filegroup.count": wide,
+        **(dict.fromkeys(STATISTICS, "false") if target.index == "global_record" else {}),
         # No HTTP server a write.  Markers are files then, a few for each commit.
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "DIRECT",
@@ -263,6 +264,11 @@ def tuned(target: Target) -> dict[str, str]:
     }
 
 
+STATISTICS: Final = (
+    "hoodie.metadata.index.column.stats.enable",
+    "hoodie.metadata.index.partition.stats.enable",
+)
+"""What a metadata table has besides by default, which each commit adds to and no lookup of keys reads."""
 HOUSEKEEPING: Final = (
     "hoodie.finalize.write.parallelism",
     "hoodie.rollback.parallelism",

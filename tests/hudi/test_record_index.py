@@ -63,6 +63,8 @@ def test_it_has_the_rows_of_a_table_without_it(lake: Lake, kind: str) -> None:
         assert record == simple
         assert len({key for key, *_ in record}) == len(record)
     assert check_files(lake, tables[1]).outcome == "sound"
+    metadata = Path(lake.path(tables[1]), ".hoodie", "metadata")
+    assert {path.name for path in metadata.iterdir()} == {".hoodie", "files", "record_index"}
 
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])
