@@ -92,7 +92,7 @@ def test_one_global_index_may_follow_the_other(lake: Lake, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_a_commit_that_failed_leaves_no_key(lake: Lake, kind: str) -> None:
-    """Its files are rolled back, and so is what the index learned of them."""
+    """An error in a row, before a file is written.  The kills below leave files."""
     table = parted(lake, "failed", type=kind)
     for at in (1, 2):
         lake.commit(table, lake.changes(DDL, *(("u", f"{at}", key, "x", at) for key in range(4))))
@@ -111,11 +111,13 @@ def test_a_commit_that_failed_leaves_no_key(lake: Lake, kind: str) -> None:
 
 
 def test_a_damaged_index_is_made_again_by_way_of_the_other(lake: Lake) -> None:
-    """What docs/runbook.md says for a lost metadata table."""
+    """What docs/tables.md says of a damaged metadata table."""
     table = parted(lake, "damaged")
     for at in (1, 2):
         lake.commit(table, lake.changes(DDL, *(("u", f"{at}", key, "x", at) for key in range(4))))
-    for file in Path(lake.path(table), ".hoodie/metadata/record_index").rglob("*.hfile"):
+    files = list(Path(lake.path(table), ".hoodie/metadata/record_index").rglob("*.hfile"))
+    assert files
+    for file in files:
         file.unlink()
     simple = attrs.evolve(table, target=attrs.evolve(table.target, index="global_simple"))
     lake.commit(simple, lake.changes(DDL, ("u", "3", 1, "y", 3)))
@@ -191,6 +193,9 @@ def test_a_restored_savepoint_restores_the_index(lake: Lake, kind: str) -> None:
     lake.commit(table, lake.changes(DDL, *batch))
     lake.commit(table, lake.changes(DDL, ("u", "4", 7, "y", 4)))
     lake.call(table, f"rollback_to_savepoint(path => '{path}', instant_time => '{saved.instant}')")
+    stored = lake.open(table)
+    assert stored.timeline is not None
+    assert not stored.timeline.properties.has_record_index
     assert lake.rows(table, "id", "p", "v") == [(key, "x", 2) for key in range(4)]
 
     lake.commit(table, lake.changes(DDL, *(("u", "5", key, "z", 5) for key in (0, 2, 5))))

@@ -81,7 +81,7 @@ def remove_copy(copy: Path) -> bool:
 def keeping(copy: Path, files: Collection[Path]) -> Iterator[None]:
     """Put files of a copy back afterwards that were removed meanwhile, by links to them.
 
-    The copy may stay without them if the process is killed.
+    Not after an error or a kill: such a copy is removed.
     """
     links = copy / _KEPT
     for file in files:

@@ -13,7 +13,7 @@ from ingest.errors import LakeError
 from ingest.hudi.storage.folder import RESTORE, UnclearFilesError
 from ingest.hudi.storage.hadoop_files import HadoopFolder, lake_errors
 from ingest.hudi.timeline.ledger import TABLE_SERVICES
-from ingest.hudi.timeline.properties import HIVE_STYLE, OLDEST, RECORD_INDEX, TYPES, TableProperties
+from ingest.hudi.timeline.properties import HIVE_STYLE, KEYS, OLDEST, TYPES, TableProperties
 from ingest.hudi.timeline.stored_commit import StoredCommit, WrittenFile
 from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS, read_action
 from ingest.names import Instant
@@ -54,7 +54,7 @@ class HudiTimeline:
             tuple(partitions.get()) if partitions.isPresent() else (),
             config.getTableVersion().versionCode(),
             config.getProps().getProperty(HIVE_STYLE) == "true",
-            bool(config.getMetadataPartitions().contains(RECORD_INDEX)),
+            bool(config.getMetadataPartitions().contains(KEYS)),
         )
 
     @cached_property

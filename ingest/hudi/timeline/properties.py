@@ -22,7 +22,8 @@ LAYOUTS: Final = {"6": "1", "8": "2", "9": "2"}
 HIVE_STYLE: Final = "hoodie.datasource.write.hive_style_partitioning"
 """A property, and an option of a write."""
 METADATA_PARTITIONS: Final = "hoodie.table.metadata.partitions"
-RECORD_INDEX: Final = "record_index"
+KEYS: Final = "record_index"
+"""The partition of the metadata table that has the keys."""
 OLDEST: Final = 6
 """The one version whose timeline is in `.hoodie` itself and does not record when an action ended."""
 _LINE: Final = re.compile(r"((?:[^\\=:\s]|\\.)+)[ \t]*[=:][ \t]*(.*)")
@@ -71,7 +72,7 @@ def read_properties(folder: TableFolder) -> TableProperties:
     keys = _names(values.get("hoodie.table.recordkey.fields", ""))
     if table_type is None or not keys or any(":" in name for name in partitions):
         raise UnclearFilesError("the properties lack type or key, or have a partition of its own kind")
-    is_indexed = RECORD_INDEX in _names(values.get(METADATA_PARTITIONS, ""))
+    is_indexed = KEYS in _names(values.get(METADATA_PARTITIONS, ""))
     style = values.get(HIVE_STYLE) == "true"
     return TableProperties(table_type, keys, partitions, int(version), style, is_indexed)
 

@@ -71,7 +71,7 @@ def rewrite(stored: HudiTable, new: Rewrite) -> LedgerEntry:
 
     Raises as `HudiTable.commit` does.
     """
-    remove_metadata(stored)
+    _remove_metadata(stored)
     options = hudi_options(new.table, new.key_columns, "overwrite")
     options |= merger_options(new.table, new.key_columns, new.rows.dtypes)
     before = _properties(options)
@@ -100,7 +100,6 @@ def rewrite_copy(stored: HudiTable, new: Rewrite, folders: Folders, check: Calla
     remove_copy(folders.copy)
     copy_by_links(folders.table, folders.copy)
     copied = HudiTable(stored.spark, f"file://{folders.copy}")
-    remove_metadata(copied)
     if before and before.version != new.table.target.table_version:
         _convert(copied, new, folders.copy / ".hoodie")
     committed = rewrite(copied, new)
@@ -133,6 +132,7 @@ def _convert(copied: HudiTable, new: Rewrite, home: Path) -> None:
     """
     options = hudi_options(new.table, new.key_columns, "overwrite") | {"hoodie.write.auto.upgrade": "true"}
     check_zone(copied.spark, new.table.name, new.table.target.table_version)
+    _remove_metadata(copied)
     with lake_errors(copied.path), open_services(copied.spark, copied.path, options) as services:
         services.convert(new.table.target.table_version)
     if new.table.target.table_version == OLDEST:
@@ -193,7 +193,7 @@ def finish_rebuild(stored: HudiTable, table: TableConfig) -> None:
         complete(stored, table, last.table_file["key.columns"].split(","))
 
 
-def remove_metadata(stored: HudiTable) -> None:
+def _remove_metadata(stored: HudiTable) -> None:
     """Remove Hudi's metadata table, if there is one.  The table's next commit makes it again."""
     if stored.client is not None:
         with lake_errors(stored.path):
