@@ -107,13 +107,15 @@ VERSIONS = ((6, 9), (9, 6), (8, 6)) if VERSION == 6 else ((9, 8), (8, 9))
 """From one version to another; only a JVM in UTC writes version 6."""
 
 
-@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize(
+    "target", [{"type": "cow"}, {"type": "mor"}, {"type": "mor", **INDEXED}], ids=["cow", "mor", "indexed"]
+)
 @pytest.mark.parametrize(("before", "after"), VERSIONS)
 def test_a_table_gets_another_version_with_its_history(
-    lake: "Lake", kind: str, before: int, after: int
+    lake: "Lake", target: dict[str, Any], before: int, after: int
 ) -> None:
     """Archived and active accounts, deletes, the order of late changes; the old folder changes in no file."""
-    old = attrs.evolve(lake.table("other", type=kind, table_version=before), hudi=lake.SHORT_MEMORY)
+    old = attrs.evolve(lake.table("other", table_version=before, **target), hudi=lake.SHORT_MEMORY)
     new = attrs.evolve(old, target=attrs.evolve(old.target, table_version=after))
     for run in range(9):
         rows = [("u", f"{run:02}", key, "r", 0, run) for key in range(run % 3 + 1)]
