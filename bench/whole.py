@@ -28,6 +28,7 @@ from ingest.kafka.ranges import plan_ranges
 from ingest.kafka.read import read
 from ingest.kafka.watermarks import fetch_watermarks
 from ingest.local.servers import Addresses, down, up
+from ingest.local.topics import create_topics
 from ingest.masking import Masking
 from ingest.order.changes import Changes, Stored
 from ingest.order.latest import latest_by_key
@@ -159,7 +160,7 @@ def create_topic(
     """Create a topic; return the ids of its key's and value's schema."""
     brokers, registry = json.loads((root / "addresses.json").read_text())
     admin = AdminClient({"bootstrap.servers": brokers})
-    admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result()
+    create_topics(admin, [NewTopic(topic, partitions, 1)])
     client = SchemaRegistryClient({"url": registry})
     key_id = client.register_schema(f"{topic}-key", Schema(json.dumps(key), "AVRO"))
     return key_id, client.register_schema(f"{topic}-value", Schema(json.dumps(value), "AVRO"))

@@ -14,7 +14,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 from ingest.errors import RegistryRefusedError, RegistryUnreachableError, UsageError
 from ingest.local.cut import Rewriting, Selection, cut, partition, select, skip_present
 from ingest.local.fixture import RecordedSchema, Recording, read_messages, read_recording
-from ingest.local.topics import connect, create_topics, produce, read_ends
+from ingest.local.topics import connect, create_missing, produce, read_ends
 from ingest.names import HEARTBEATS, SchemaId, Topic, first_few
 
 CLIENT: Final[Mapping[str, Any]] = {"timeout": 30, "max.retries": 1}
@@ -86,7 +86,7 @@ def load(
     ids = register_schemas(chosen.schemas, registry_url.rstrip("/"), options.new_name)
     rewriting = Rewriting(ids, frozenset(schema.subject for schema in recording.schemas))
     counts = {topic.name: options.partitions or topic.partitions for topic in chosen.topics}
-    create_topics(admin, {options.new_name(name): count for name, count in counts.items()})
+    create_missing(admin, {options.new_name(name): count for name, count in counts.items()})
     loads = []
     for topic in chosen.topics:
         name, count = Topic(options.new_name(topic.name)), counts[topic.name]

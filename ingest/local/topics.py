@@ -1,7 +1,8 @@
 """The broker's side of a load: topics, end offsets, deliveries."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -13,8 +14,16 @@ from ingest.errors import BrokerUnreachableError, UsageError
 from ingest.local import fixture
 
 ANSWER_S: Final = 60
-SETTLE_S: Final = 0.5
-"""The first batch after a topic's creation may find no leader yet, and stall an idempotent producer."""
+POLL_S: Final = 0.05
+PASSING: Final = frozenset(
+    {
+        KafkaError.TOPIC_ALREADY_EXISTS,  # while a topic of the same name is being deleted
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+    }
+)
+"""The errors that end without anybody's help."""
 PRODUCER: Final[Mapping[str, Any]] = {
     "acks": "all",
     "enable.idempotence": True,
@@ -62,7 +71,7 @@ def connect(bootstrap_servers: str) -> AdminClient:
             return admin
 
 
-def create_topics(admin: AdminClient, topics: Mapping[str, int]) -> None:
+def create_missing(admin: AdminClient, topics: Mapping[str, int]) -> None:
     """Create the missing topics.  Raises UsageError if one exists with another number of partitions."""
     present = admin.list_topics(timeout=ANSWER_S).topics
     for topic, partitions in topics.items():
@@ -71,11 +80,36 @@ def create_topics(admin: AdminClient, topics: Mapping[str, int]) -> None:
                 f"topic {topic} has {existing} partitions, not {partitions}",
                 f"Load with --partitions {existing}, or under another name with --rename",
             )
-    missing = [NewTopic(name, count, 1) for name, count in topics.items() if name not in present]
-    if missing:
-        for creation in admin.create_topics(missing).values():
-            creation.result()
-        time.sleep(SETTLE_S)
+    create_topics(admin, [NewTopic(name, count, 1) for name, count in topics.items() if name not in present])
+
+
+def create_topics(admin: AdminClient, topics: Iterable[NewTopic]) -> None:
+    """Create topics, and wait until each of their partitions has a leader.
+
+    The broker answers before.  A request for the topic then finds none, and an idempotent producer stalls.
+    Waits as well while topics of these names are being deleted.
+    """
+    until = time.monotonic() + ANSWER_S
+    for topic in topics:
+        _repeat(partial(_create, admin, topic), until)
+        _repeat(partial(read_ends, admin, topic.topic, topic.num_partitions), until)
+
+
+def _create(admin: AdminClient, topic: NewTopic) -> None:
+    admin.create_topics([topic])[topic.topic].result(ANSWER_S)
+
+
+def _repeat(request: Callable[[], object], until: float) -> None:
+    """Repeat a request while its error is a passing one, until a time of the monotonic clock."""
+    while True:
+        try:
+            request()
+        except KafkaException as error:
+            if error.args[0].code() not in PASSING or time.monotonic() > until:
+                raise
+            time.sleep(POLL_S)
+        else:
+            return
 
 
 def read_ends(admin: AdminClient, topic: str, partitions: int) -> dict[int, int]:

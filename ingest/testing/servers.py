@@ -1,30 +1,26 @@
 """The destination of a topic's schemas and messages: real servers, or memory."""
 
 import json
-import time
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Final
 
 import attrs
 import httpx2  # the pinned client's HTTP library, whose errors pass through
-from confluent_kafka import KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaError, Producer
 from confluent_kafka.cimpl import NewTopic
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from ingest.errors import BrokerUnreachableError, RegistryRefusedError, RegistryUnreachableError
 from ingest.local.servers import Addresses
-from ingest.local.topics import ANSWER_S, connect
+from ingest.local.topics import ANSWER_S, connect, create_topics
 from ingest.testing.columns import Json
 from ingest.testing.topic import Message
 
 FLUSH_S: Final = 120
 QUEUED: Final = 50_000
 """The messages that wait for delivery at most. librdkafka refuses more than 100,000."""
-DELETED_S: Final = 60
-POLL_S: Final = 0.1
 PRODUCER: Final[Mapping[str, str | int]] = {
     "acks": "all",
     "linger.ms": 5,
@@ -48,7 +44,7 @@ class LocalServers:
             with self._registry() as client:
                 for subject in (f"{name}-key", f"{name}-value"):
                     _delete(client, subject)
-        _create(admin, NewTopic(name, partitions, 1))
+        create_topics(admin, [NewTopic(name, partitions, 1)])
 
     def register(self, subject: str, node: Json, compatibility: str | None) -> int:
         """Register a schema, after setting the subject's compatibility level.  Return its id."""
@@ -121,17 +117,3 @@ def _delete(client: SchemaRegistryClient, subject: str) -> None:
     except SchemaRegistryError as error:
         if error.http_status_code != HTTPStatus.NOT_FOUND:
             raise
-
-
-def _create(admin: AdminClient, topic: NewTopic) -> None:
-    """Create a topic, waiting while one of that name is being deleted."""
-    end = time.monotonic() + DELETED_S
-    while True:
-        try:
-            admin.create_topics([topic])[topic.topic].result(timeout=ANSWER_S)
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS or time.monotonic() > end:
-                raise
-            time.sleep(POLL_S)
-        else:
-            return

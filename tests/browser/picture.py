@@ -29,6 +29,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the package
 from ingest import Session
 from ingest.errors import EvolutionError, IngestError
 from ingest.local import servers
+from ingest.local.topics import create_topics
 from ingest.moments import to_millis
 from ingest.names import HEARTBEATS, Topic
 from ingest.operations.pages.render import Site
@@ -38,7 +39,6 @@ from ingest.report.kept_runs import keep
 from ingest.report.outcome import RunReport, TableOutcome, failed
 from tests.browser.chromium import chromium
 from tests.lakes import MadeDeployment
-from tests.patience import ANSWER_S
 
 SOURCES = {
     "shop": ("shop.public", {"orders": 1_203_442, "order_items": 3_904_118, "payments": 990_007}),
@@ -88,7 +88,7 @@ class Scene:
     def send(self, topic: str, age_s: float) -> None:
         """Create a topic with a message of an age."""
         admin = AdminClient({"bootstrap.servers": self.kafka})
-        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(timeout=ANSWER_S)
+        create_topics(admin, [NewTopic(topic, 1, 1)])
         producer = Producer({"bootstrap.servers": self.kafka})
         producer.produce(topic, b"{}", timestamp=round((time.time() - age_s) * 1000))
         producer.flush()

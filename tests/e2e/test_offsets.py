@@ -1,16 +1,16 @@
 """Topics that do not continue from a table's checkpoint, and restored tables, on real servers."""
 
 import re
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from ingest.cli.app import app
 from ingest.errors import OffsetError
+from ingest.local.topics import create_topics
 from ingest.report.outcome import TableOutcome
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
@@ -53,18 +53,6 @@ def abort(deployment: Deployment, topic: Topic, change: Change) -> None:
             producer.produce(topic.name, value, key, partition=0)
 
 
-def create(admin: AdminClient, name: str) -> None:
-    """Create a topic while its namesake is still being deleted."""
-    for _ in range(100):
-        try:
-            admin.create_topics([NewTopic(name, 1, 1)])[name].result(timeout=ANSWER_S)
-        except KafkaException:
-            time.sleep(0.1)
-        else:
-            return
-    pytest.fail(f"{name} is still being deleted")
-
-
 def spoil(deployment: Deployment, topics: Mapping[str, Topic]) -> None:
     """Expire records, recreate a topic with more records than were read, add a partition."""
     admin = AdminClient({"bootstrap.servers": deployment.servers.bootstrap_servers})
@@ -73,7 +61,7 @@ def spoil(deployment: Deployment, topics: Mapping[str, Topic]) -> None:
     before = TopicPartition(lost.name, 0, 4)
     admin.delete_records([before])[before].result(timeout=ANSWER_S)
     admin.delete_topics([anew.name])[anew.name].result(timeout=ANSWER_S)
-    create(admin, anew.name)
+    create_topics(admin, [NewTopic(anew.name, 1, 1)])
     anew.send(*creates(3, 4, 5))
     admin.create_partitions([NewPartitions(saved.name, 2)])[saved.name].result(timeout=ANSWER_S)
     saved.produce(saved.records(creates(3)), partition=1)

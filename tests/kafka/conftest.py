@@ -9,12 +9,13 @@ from typing import Any
 
 import attrs
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from ingest.local.topics import create_topics
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
-from tests.patience import ANSWER_S, PATIENCE_S
+from tests.patience import ANSWER_S
 from tests.transactions import transaction
 
 
@@ -34,22 +35,13 @@ class Broker:
         """Create a topic of a name that nobody had before."""
         name = f"kafka_tests.{uuid.uuid4().hex}"
         settings = {key.replace("_", "."): value for key, value in config.items()}
-        built = self.admin.create_topics([NewTopic(name, partitions, 1, config=settings)])
-        built[name].result(timeout=ANSWER_S)
+        create_topics(self.admin, [NewTopic(name, partitions, 1, config=settings)])
         return Topic(name)
 
     def recreate(self, topic: Topic) -> None:
         """Delete a topic, and create another one of its name, as soon as the broker allows."""
         self.admin.delete_topics([topic])[topic].result(timeout=ANSWER_S)
-        until = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                self.admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(timeout=ANSWER_S)
-            except KafkaException:
-                assert time.monotonic() < until
-                time.sleep(0.2)
-            else:
-                return
+        create_topics(self.admin, [NewTopic(topic, 1, 1)])
 
     def produce(
         self, topic: Topic, partition: int, count: int, *, keys: Iterable[str] = (), first: int = 0

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from ingest.local.ports import LOOPBACK
 from ingest.local.servers import Addresses
-from ingest.local.topics import connect, create_topics
+from ingest.local.topics import connect, create_missing
 from tests.live.database import Database
 
 JARS = Path(__file__).parents[2] / "jars" / "live"
@@ -96,7 +96,7 @@ def stream(
     )  # fmt: skip
 
     database.run(BEATS)
-    create_topics(connect(servers.bootstrap_servers), {signal_topic(prefix): 1})
+    create_missing(connect(servers.bootstrap_servers), {signal_topic(prefix): 1})
 
     def is_streaming() -> bool:
         return database.run("select active from pg_replication_slots") == "t\n"

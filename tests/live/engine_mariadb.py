@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from ingest.local.ports import LOOPBACK
 from ingest.local.servers import Addresses
-from ingest.local.topics import connect, create_topics
+from ingest.local.topics import connect, create_missing
 from tests.live.engine import JARS, POLL_S, SINK, WAIT_S, Process, read_values, run_engine, signal_topic
 from tests.live.mariadb import PASSWORD, USER, MariaDb
 
@@ -60,7 +60,7 @@ def stream(
         signals=SIGNALS, registry=servers.registry_url, broker=servers.bootstrap_servers,
         signal_topic=signal_topic(prefix),
     )  # fmt: skip
-    create_topics(connect(servers.bootstrap_servers), {signal_topic(prefix): 1})
+    create_missing(connect(servers.bootstrap_servers), {signal_topic(prefix): 1})
     # Debezium and Kafka Connect in one version each: those that the connector is built with.
     shared = [jar for jar in sorted((JARS / "lib").glob("*.jar")) if not jar.name.startswith(OWN)]
     jars = [*sorted(CONNECTOR.glob("*.jar")), *shared]

@@ -20,6 +20,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 from ingest.errors import LocalServerError, UsageError
 from ingest.local import broker, registry
 from ingest.local.servers import Addresses, down, find_addresses, status, up
+from ingest.local.topics import create_topics
 from tests.patience import ANSWER_S
 
 MAIN = "from ingest.cli.local import app; app()"
@@ -124,7 +125,7 @@ def test_another_port_than_the_running_ones_is_refused(data: Path) -> None:
 def test_topics_schemas_and_ids_survive_kill_and_down(data: Path, addresses: Addresses) -> None:
     """The killed broker comes back alone; after down and up everything is where it was."""
     admin = AdminClient({"bootstrap.servers": addresses.bootstrap_servers, "log_level": 0})
-    admin.create_topics([NewTopic("kept", 2, 1)])["kept"].result()
+    create_topics(admin, [NewTopic("kept", 2, 1)])
     with SchemaRegistryClient({"url": addresses.registry_url}) as client:
         schema_ids = [client.register_schema(f"kept-{n}", fixed(n)) for n in range(3)]
     before = pids(data)

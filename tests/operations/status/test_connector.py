@@ -16,6 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # the package
     NewTopic,
 )
 
+from ingest.local.topics import create_topics
 from ingest.masking import Masking
 from ingest.names import HEARTBEATS, Subject, Topic
 from ingest.operations.status.connector import Connector, find_connectors
@@ -24,7 +25,6 @@ from ingest.settings.deployment import FreshnessSettings
 from ingest.tables import Subjects, TableConfig, feed_of
 from tests.lakes import MadeDeployment
 from tests.operations.status.test_daily import ingest
-from tests.patience import ANSWER_S
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ class Prefix:
     def send(self, topic: str, age_s: float) -> Topic:
         """Create a topic with a message of an age."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
-        admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(timeout=ANSWER_S)
+        create_topics(admin, [NewTopic(topic, 2, 1)])
         producer = Producer({"bootstrap.servers": self.bootstrap_servers})
         producer.produce(topic, b"{}", partition=1, timestamp=round((time.time() - age_s) * 1000))
         producer.flush()
