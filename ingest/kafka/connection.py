@@ -16,6 +16,28 @@ from ingest.settings import KafkaSettings
 
 _REFUSED: Final = frozenset({"_AUTHENTICATION", "_SSL"})
 """Reports that come back at every try. librdkafka itself never stops trying."""
+TEMPORARY: Final = frozenset(
+    {
+        "_ALL_BROKERS_DOWN",
+        "_NODE_UPDATE",
+        "_NOENT",  # no partition of the request has a leader
+        "_RESOLVE",
+        "_TIMED_OUT",
+        "_TIMED_OUT_QUEUE",
+        "_TRANSPORT",
+        "BROKER_NOT_AVAILABLE",
+        "FENCED_LEADER_EPOCH",
+        "KAFKA_STORAGE_ERROR",
+        "LEADER_NOT_AVAILABLE",
+        "NETWORK_EXCEPTION",
+        "NOT_LEADER_FOR_PARTITION",
+        "OFFSET_NOT_AVAILABLE",
+        "REPLICA_NOT_AVAILABLE",
+        "REQUEST_TIMED_OUT",
+        "UNKNOWN_LEADER_EPOCH",
+    }
+)
+"""Errors that end without anybody's help, by the names of librdkafka."""
 _ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/@\[\]]+):[0-9]{1,5}")
 
 _POLL_S: Final = 0.01

@@ -28,7 +28,7 @@ from ingest.errors import (
     TopicNotFoundError,
 )
 from ingest.kafka.breaks import Watermark
-from ingest.kafka.connection import Connection
+from ingest.kafka.connection import TEMPORARY, Connection
 from ingest.moments import to_millis, to_moment
 from ingest.names import Partition, Topic
 from ingest.settings import KafkaSettings
@@ -37,26 +37,6 @@ _EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # the
 _LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the client's
 _NEWEST: Final = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]  # the client's
 
-_TEMPORARY: Final = frozenset(
-    {
-        "_ALL_BROKERS_DOWN",
-        "_NODE_UPDATE",
-        "_RESOLVE",
-        "_TIMED_OUT",
-        "_TIMED_OUT_QUEUE",
-        "_TRANSPORT",
-        "BROKER_NOT_AVAILABLE",
-        "FENCED_LEADER_EPOCH",
-        "KAFKA_STORAGE_ERROR",
-        "LEADER_NOT_AVAILABLE",
-        "NETWORK_EXCEPTION",
-        "NOT_LEADER_FOR_PARTITION",
-        "OFFSET_NOT_AVAILABLE",
-        "REPLICA_NOT_AVAILABLE",
-        "REQUEST_TIMED_OUT",
-        "UNKNOWN_LEADER_EPOCH",
-    }
-)
 _NO_ID: Final = "A" * 22
 """The id that a broker before Kafka 2.8 returns: sixteen zero bytes."""
 _NO_TOPIC: Final = frozenset({"UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"})
@@ -246,6 +226,6 @@ class _Broker:
         if error.name() in _NO_TOPIC:
             return TopicNotFoundError(topic, servers)
         problem = f"topic {topic}: {error.str()}"
-        if error.name() in _TEMPORARY:
+        if error.name() in TEMPORARY:
             return BrokerUnreachableError(servers, problem)
         return BrokerRefusedError(servers, problem)

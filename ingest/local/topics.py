@@ -11,19 +11,13 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from confluent_kafka.cimpl import NewTopic
 
 from ingest.errors import BrokerUnreachableError, UsageError
+from ingest.kafka.connection import TEMPORARY
 from ingest.local import fixture
 
 ANSWER_S: Final = 60
 POLL_S: Final = 0.05
-PASSING: Final = frozenset(
-    {
-        KafkaError.TOPIC_ALREADY_EXISTS,  # while a topic of the same name is being deleted
-        KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-    }
-)
-"""The errors that end without anybody's help."""
+PASSING: Final = TEMPORARY | {"TOPIC_ALREADY_EXISTS", "UNKNOWN_TOPIC_OR_PART"}
+"""The errors that pass: a topic of the name is being deleted, or the new one has no leaders yet."""
 PRODUCER: Final[Mapping[str, Any]] = {
     "acks": "all",
     "enable.idempotence": True,
@@ -105,7 +99,7 @@ def _repeat(request: Callable[[], object], until: float) -> None:
         try:
             request()
         except KafkaException as error:
-            if error.args[0].code() not in PASSING or time.monotonic() > until:
+            if error.args[0].name() not in PASSING or time.monotonic() > until:
                 raise
             time.sleep(POLL_S)
         else:

@@ -1,13 +1,14 @@
 """Where topics begin and end, asked of the real broker."""
 
+import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import wraps
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from ingest.errors import (
     BrokerRefusedError,
@@ -16,9 +17,12 @@ from ingest.errors import (
     TopicNotFoundError,
 )
 from ingest.kafka.breaks import Watermark, topic_id_of
+from ingest.kafka.connection import TEMPORARY
 from ingest.kafka.watermarks import fetch_offsets_at, fetch_watermarks
+from ingest.local.topics import read_ends
 from ingest.names import Topic
 from ingest.settings import KafkaSettings
+from tests.patience import ANSWER_S
 
 
 @pytest.mark.servers
@@ -61,6 +65,22 @@ def test_a_missing_topic_leaves_the_others_alone(broker: Any) -> None:
     assert [(mark.begin, mark.end) for mark in result.of(topic).values()] == [(0, 0)]
     with pytest.raises(TopicNotFoundError, match=r"never\.dbo\.made"):
         result.of(missing)
+
+
+@pytest.mark.servers
+def test_what_a_topic_without_leaders_answers_is_temporary(broker: Any) -> None:
+    """A topic has none for some milliseconds after its creation, and during an election."""
+    name, seen = f"kafka_tests.{uuid.uuid4().hex}", set()
+    broker.admin.create_topics([NewTopic(name, 100, 1)])[name].result(ANSWER_S)
+    while True:
+        try:
+            ends = read_ends(broker.admin, name, 100)
+        except KafkaException as error:
+            seen.add(error.args[0].name())
+        else:
+            break
+    assert len(ends) == 100
+    assert seen <= TEMPORARY
 
 
 @pytest.mark.servers
