@@ -86,11 +86,17 @@ def create_topics(admin: AdminClient, topics: Iterable[NewTopic]) -> None:
     until = time.monotonic() + ANSWER_S
     for topic in topics:
         _repeat(partial(_create, admin, topic), until)
-        _repeat(partial(read_ends, admin, topic.topic, topic.num_partitions), until)
+        _repeat(partial(_find_leaders, admin, topic), until)
 
 
 def _create(admin: AdminClient, topic: NewTopic) -> None:
     admin.create_topics([topic])[topic.topic].result(ANSWER_S)
+
+
+def _find_leaders(admin: AdminClient, topic: NewTopic) -> None:
+    # Without this request, librdkafka goes on to believe its first answer, for minutes: no leaders.
+    admin.list_topics(topic.topic, timeout=ANSWER_S)
+    read_ends(admin, topic.topic, topic.num_partitions)
 
 
 def _repeat(request: Callable[[], object], until: float) -> None:
