@@ -88,12 +88,7 @@ def show_plan(table_plan: "TablePlan") -> None:
         _show_version(version)
     for schema_id, reason in table_plan.refused.items():
         print_text(f"records of schema id {schema_id} are rejected: {reason}", indent=4, hanging=2)
-    if table_plan.rewrites:
-        names = ", ".join(table_plan.rewrites)
-        print_text(f"the whole table is rewritten, for {names}", indent=4, hanging=2)
-    counts = table_plan.counts
-    if counts.read:
-        print_text(_effect(counts), indent=4, hanging=2)
+    _show_work(table_plan)
     if table_plan.without_file:
         names, command = first_few(list(table_plan.without_file)), f"ingest onboard {quote(table_plan.topic)}"
         print_text(f"without a table file: {names}: `{command} --split`", indent=4, hanging=2)
@@ -104,6 +99,17 @@ def show_plan(table_plan: "TablePlan") -> None:
     if table_plan.error:
         print_text(f"{_VERDICTS[table_plan.verdict]}: {table_plan.error}", indent=4, hanging=2)
     print_text()
+
+
+def _show_work(table_plan: "TablePlan") -> None:
+    """Print what the run reads and writes beside the messages, and their effect."""
+    if table_plan.rewrites:
+        names = ", ".join(table_plan.rewrites)
+        print_text(f"the whole table is rewritten, for {names}", indent=4, hanging=2)
+    if table_plan.makes_index:
+        print_text("the whole table is read, for its record index", indent=4, hanging=2)
+    if table_plan.counts.read:
+        print_text(_effect(table_plan.counts), indent=4, hanging=2)
 
 
 def _effect(counts: "BatchCounts") -> str:

@@ -96,15 +96,19 @@ class StoredTable(ABC):
         """Return the bytes of the largest base file of the newest commits, or 0 without a file."""
         return max((file.size for file in live_files(self._commits()) if not file.is_log), default=0)
 
+    def lacks_index(self, target: Target) -> bool:
+        """Tell whether the next commit makes the record index, from all files of the table."""
+        properties = self.timeline.properties if self.timeline else None
+        return bool(properties and not properties.has_record_index and target.index == "global_record")
+
     def next_bytes(self, target: Target) -> int:
         """Return about as many bytes as the next commit reads and writes in data files.
 
         A copy-on-write commit writes as many as the last one with rows.  Without an index of keys a global
         lookup reads all files, and the first commit with one makes it from them.
         """
-        properties = self.timeline.properties if self.timeline else None
-        is_indexed = bool(properties and properties.has_record_index) and target.index == "global_record"
-        read = 0 if target.index == "bucket" or is_indexed else self.data_size()
+        reads_all = target.index == "global_simple" or self.lacks_index(target)
+        read = self.data_size() if reads_all else 0
         if target.type == "mor":
             return read
         return read + next((commit.bytes for commit in self._commits() if commit.entry and commit.files), 0)

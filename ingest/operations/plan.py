@@ -73,7 +73,8 @@ def plan_table(
             plan = _with_batch(run, plan, batch, state.met_ids)
             new = rows_to_write(run, batch)
             check_computed(new.rows, new.batch)
-            plan = attrs.evolve(plan, counts=new.batch.counts)
+            makes_index = stored.lacks_index(feed.table.target)
+            plan = attrs.evolve(plan, counts=new.batch.counts, makes_index=makes_index)
             if feed.source:
                 states[feed.name] = new.batch.state_after(new.rows)
     except TableChangedError as error:

@@ -68,8 +68,8 @@ class TablePlan(TableResult):
     json_keys = (
         "table topic verdict new=is_new offsets topics? new_topic=is_new_topic? counts.other_tables? "
         "tables_without_file=without_file? counts.read apply=counts.applied counts.rejected "
-        "schema_ids=counts.registered_ids versions schema_changes=changes refused rewrites columns error "
-        "warning|null rebuild"
+        "schema_ids=counts.registered_ids versions schema_changes=changes refused rewrites makes_index? "
+        "columns error warning|null rebuild"
     )
 
     topic: Topic
@@ -82,6 +82,8 @@ class TablePlan(TableResult):
     changes: tuple[SchemaChange, ...] = ()
     refused: Mapping[SchemaId, str] = attrs.field(factory=dict, hash=False)
     rewrites: tuple[str, ...] = ()
+    makes_index: bool = False
+    """Whether the run makes the record index, for which it reads all files of the table."""
     warning: str = ""
     rebuild: RebuildPlan | None = None
     """The rebuild without which a run is refused."""
@@ -117,6 +119,7 @@ def combined(table: str, plans: Sequence[TablePlan]) -> TablePlan:
         refused=dict(ChainMap(*(dict(plan.refused) for plan in plans))),
         rewrites=tuple(dict.fromkeys(chain.from_iterable(plan.rewrites for plan in plans))),
         error=worst.error,
+        makes_index=any(plan.makes_index for plan in plans),
         warning="; ".join(filter(None, (plan.warning for plan in plans))),
         rebuild=next((plan.rebuild for plan in plans if plan.rebuild), None),
         topics=tuple(plans),

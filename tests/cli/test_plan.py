@@ -76,6 +76,7 @@ def test_a_plan_shows_unused_versions_and_rejected_records(capsys: pytest.Captur
     plan = TablePlan(
         "orders", TOPIC, "commit", ranges=RANGES, versions=(unused, deleted),
         counts=BatchCounts(1, 0, rejected=3), refused={SchemaId(14): reason}, rewrites=("amount",),
+        makes_index=True,
     )  # fmt: skip
     assert shown(plan, capsys) == [
         "~ orders: 1,204 offsets waiting",
@@ -83,6 +84,7 @@ def test_a_plan_shows_unused_versions_and_rejected_records(capsys: pytest.Captur
         "    version 5 (id 14): records waiting, deleted",
         "    records of schema id 14 are rejected: column-added phone string, and [evolution] says reject",
         "    the whole table is rewritten, for amount",
+        "    the whole table is read, for its record index",
         "    1 to upsert, 0 to delete, 3 rejected",
     ]
 

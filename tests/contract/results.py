@@ -216,6 +216,7 @@ PLAN: Final = TablePlan(
     changes=(ADDED, WIDENED),
     refused={IDS[0]: "rejected"},
     rewrites=("id",),
+    makes_index=True,
     warning="soon",
     rebuild=REBUILD,
     is_new_topic=True,

@@ -231,7 +231,11 @@ def test_composite_keys_and_partitions_have_one_row_per_key(
     copy_table(deployment, "whole", "indexed_mor", type='"mor"', **outside)
     tables = ("whole", "inside", "outside", "outside_mor", "indexed", "indexed_mor")
 
-    run_batches(deployment, topic, tables, COMPOSITE)
+    run_batches(deployment, topic, tables, COMPOSITE[:1])
+    topic.send(*COMPOSITE[0].changes)
+    indexing = [plan.table for plan in deployment.plan(tables) if plan.makes_index]
+    assert indexing == ["indexed", "indexed_mor"]
+    run_batches(deployment, topic, tables, COMPOSITE[1:])
 
     regions = deployment.frame("outside_mor").select("a", "b", "region").collect()
     assert {(row["a"], row["b"]): row["region"] for row in regions} == {(1, "y"): "eu", (2, "x"): "eu"}

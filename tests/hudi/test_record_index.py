@@ -75,6 +75,8 @@ def test_one_global_index_may_follow_the_other(lake: Lake, kind: str) -> None:
     for number, index in enumerate(("global_simple", "global_record", "global_simple", "global_record")):
         table = attrs.evolve(table, target=attrs.evolve(table.target, index=index))
         lake.open(table).check_config(table)
+        makes_index = bool(number) and index == "global_record"
+        assert lake.open(table).lacks_index(table.target) == makes_index
         for at in (2 * number, 2 * number + 1):
             moved = {key: ("xy"[(key + at) % 2], at) for key in range(at % 3, 6)}
             expected |= moved
