@@ -1,11 +1,13 @@
-"""Tables that run out of memory: they read less at the next try, down to the one record that is too large.
+"""Tables that run out of memory: they read half as much at the next try, down to the one large record.
 
-The limits are kept in the state folder, so that a later run begins with them.
+A table keeps the size that fits until it has read everything, but for a try of twice as much after some
+commits.  The limits are kept in the state folder, so that a later run begins with them.
 """
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import attrs
 
@@ -15,16 +17,19 @@ from ingest.names import Partition
 from ingest.report.outcome import write_whole
 from ingest.tables import Feed, TableConfig
 
+_STEADY: Final = 8
+"""The commits after which a table tries to read twice as much: the messages may be smaller now."""
+
 
 @attrs.frozen
 class ReadLimit:
-    """What a table may read at a time: `offsets`, of `suspects` among which a record is too large.
+    """How many `offsets` a table may read at a time, and the `commits` of so many since it fell or rose.
 
     No offsets: `record` is too large, and is rejected unread.  `skipped` counts such records.
     """
 
     offsets: int
-    suspects: int
+    commits: int = 0
     skipped: int = 0
     record: str = ""
 
@@ -71,14 +76,18 @@ class ReadLimits:
         self._reading[feed.name] = _Reading(feed, ranges)
 
     def end(self, feed: Feed) -> None:
-        """Note that a table has committed what it read, or has nothing to read."""
+        """Note that a table has committed what it read, or has nothing to read: then it has no limit."""
         limit, reading = self.of(feed), self._reading.pop(feed.name, None)
         if limit is None:
             return
-        rest = limit.suspects - reading.ranges.span if reading else 0
         skipped = self._count_skipped(feed) + (limit.offsets == 0)
         self._skipped[self._file(feed).name] = skipped
-        self._set(feed, ReadLimit(max(1, rest // 2), rest, skipped) if rest > 0 else None)
+        if reading is None or not limit.offsets:  # a record is skipped, and may have been the only cause
+            self._set(feed, None)
+        elif limit.commits + 1 < _STEADY:
+            self._set(feed, ReadLimit(limit.offsets, limit.commits + 1, skipped))
+        else:
+            self._set(feed, ReadLimit(2 * limit.offsets, 0, skipped))
 
     def lower(self, table: TableConfig, *, is_alone: bool = True) -> bool:
         """Lower the limit of a table that ran out of memory, and tell whether to try again.
@@ -93,13 +102,13 @@ class ReadLimits:
         feed, span, limit = reading.feed, reading.ranges.span, self.of(reading.feed)
         skipped = self._count_skipped(feed)
         if span > 1:
-            self._set(feed, ReadLimit(span // 2, span, skipped))
+            self._set(feed, ReadLimit(span // 2, 0, skipped))
             return limit is None or span <= limit.offsets
         record = _name(reading.ranges)
         self._records[table.name] = f"reading {record}, a single record"
         rejects = table.rejects
         skips = is_alone and rejects.too_large == "reject" and skipped < rejects.allowed(0)
-        self._set(feed, ReadLimit(0 if skips else 1, 1, skipped, record))
+        self._set(feed, ReadLimit(0 if skips else 1, 0, skipped, record))
         return skips
 
     def step(self, table: TableConfig) -> str:

@@ -26,15 +26,19 @@ TABLES = st.fixed_dictionaries({"sizes": st.lists(st.integers(0, 40), min_size=1
 
 @attrs.define
 class Reader:
-    """Reads partitions of some sizes; a range with a bad record kills the JVM."""
+    """Reads partitions of some sizes; a range with a bad record, or of too many, kills the JVM."""
 
     sizes: list[int]
     bad: set[tuple[int, int]]
     folder: Path
     table: TableConfig = TABLE
+    fits: int = 1_000_000
+    heavy: set[tuple[int, int]] = attrs.Factory(set)
+    """Records of which one fits at a time."""
     at: dict[Partition, int] = attrs.Factory(dict)
     read: list[tuple[int, int]] = attrs.Factory(list)
     skipped: list[tuple[int, int]] = attrs.Factory(list)
+    commits: int = 0
     deaths: int = 0
 
     def run(self) -> bool:
@@ -54,10 +58,15 @@ class Reader:
             records = [(part.partition, n) for part in ranges.ranges for n in range(part.start, part.end)]
             if limit and not limit.offsets:
                 self.skipped += records
-            elif self.bad.intersection(records):
+            elif (
+                len(records) > self.fits
+                or len(self.heavy.intersection(records)) > 1
+                or self.bad.intersection(records)
+            ):
                 return False
             else:
                 self.read += records
+            self.commits += 1
             self.at = ranges.end_offsets()
             limits.end(feed(self.table))
         limits.end(feed(self.table))
@@ -87,6 +96,30 @@ def test_bad_records_are_skipped_and_all_others_are_read(
     every = [(partition, n) for partition, size in enumerate(sizes) for n in range(size)]
     assert sorted(reader.read + reader.skipped) == every
     assert reader.deaths <= len(bad) * (log2(max(1, len(every))) + 2)
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=3), st.integers(1, 40))
+@example([40, 40], 40)
+def test_a_size_that_fits_is_kept_to_the_end(sizes: list[int], fits: int) -> None:
+    """A death for each halving, and one for each try of more; commits of at least half of what fits."""
+    count = sum(sizes)
+    with TemporaryDirectory() as folder:
+        reader = Reader(sizes, set(), Path(folder), fits=fits)
+        assert reader.run()
+        assert not list(Path(folder).iterdir())
+    assert len(reader.read) == count
+    assert not reader.skipped
+    assert reader.commits <= count / ((fits + 1) // 2) + 1
+    assert reader.deaths <= log2(max(1, count / fits)) + 1 + reader.commits / 8
+
+
+def test_a_small_limit_grows_again(tmp_path: Path) -> None:
+    """Two large records fit one by one only.  Those after them are not read one by one."""
+    reader = Reader([100_000], set(), tmp_path, heavy={(0, 70_000), (0, 70_001)})
+    assert reader.run()
+    assert len(reader.read) == 100_000
+    assert reader.deaths < 20
+    assert reader.commits < 200
 
 
 def test_a_policy_or_too_many_bad_records_end_the_run_before_the_next_one(tmp_path: Path) -> None:
