@@ -171,8 +171,12 @@ def send(
     topics: list[str],
     events: Iterable[tuple[bytes, bytes]],
     partition_of: Callable[[bytes], int] = lambda _: -1,
+    **properties: str,
 ) -> None:
-    """Produce the same keys and values to each topic, by default to partitions that the client chooses."""
+    """Produce the same keys and values to each topic, by default to partitions that the client chooses.
+
+    `properties` are further ones of the client, with `_` for each dot.
+    """
     brokers, _ = json.loads((root / "addresses.json").read_text())
     producer = Producer(
         {
@@ -180,6 +184,7 @@ def send(
             "linger.ms": 50,
             "queue.buffering.max.messages": 200_000,
             "message.max.bytes": 8_000_000,
+            **{name.replace("_", "."): value for name, value in properties.items()},
         }
     )
     for key, value_bytes in events:

@@ -255,6 +255,7 @@ def tuned(target: Target) -> dict[str, str]:
         "hoodie.parquet.compression.codec": "zstd",
         # For an index that a table here never has: each merge reads and writes it, however few the rows.
         BLOOM: "false",
+        **MEMORY,
         "hoodie.clean.trigger.max.commits": "10",  # instead of planning a clean after every commit
         **dict.fromkeys(HOUSEKEEPING, housekeeping),
         **dict.fromkeys(SHUFFLES, wide),
@@ -264,6 +265,16 @@ def tuned(target: Target) -> dict[str, str]:
     }
 
 
+MEMORY: Final[Mapping[str, str]] = {
+    # The rows of a batch, between counting and writing them.  The default is in memory, too.
+    "hoodie.write.tagged.record.storage.level": "DISK_ONLY",
+    # A block of a log file, by default 256 MiB.
+    "hoodie.logfile.data.block.max.size": str(32 << 20),
+    # The changes of a file that a task merges: further ones are on disk.  By default 257 MB in a local
+    # session, whatever its heap and its cores are.
+    "hoodie.memory.merge.max.size": str(64 << 20),
+}
+"""What a batch may hold in memory: 5,000,000 changes of 40 columns ended a JVM of 2 GiB by default."""
 STATISTICS: Final = (
     "hoodie.metadata.index.column.stats.enable",
     "hoodie.metadata.index.partition.stats.enable",
