@@ -25,7 +25,8 @@ _STEADY: Final = 8
 class ReadLimit:
     """How many `offsets` a table may read at a time, and the `commits` of so many since it fell or rose.
 
-    No offsets: `record` is too large, and is rejected unread.  `skipped` counts such records.
+    With a `record` the table ran out of memory over it alone.  Without offsets it is rejected unread.
+    `skipped` counts such records.
     """
 
     offsets: int
@@ -82,7 +83,7 @@ class ReadLimits:
             return
         skipped = self._count_skipped(feed) + (limit.offsets == 0)
         self._skipped[self._file(feed).name] = skipped
-        if reading is None or not limit.offsets:  # a record is skipped, and may have been the only cause
+        if reading is None or limit.record:  # which is past now, and may have been the only cause
             self._set(feed, None)
         elif limit.commits + 1 < _STEADY:
             self._set(feed, ReadLimit(limit.offsets, limit.commits + 1, skipped))
