@@ -83,10 +83,9 @@ def create_topics(admin: AdminClient, topics: Iterable[NewTopic]) -> None:
     The broker answers before.  A request for the topic then finds none, and an idempotent producer stalls.
     Waits as well while topics of these names are being deleted.
     """
-    until = time.monotonic() + ANSWER_S
     for topic in topics:
-        _repeat(partial(_create, admin, topic), until)
-        _repeat(partial(_find_leaders, admin, topic), until)
+        _repeat(partial(_create, admin, topic))
+        _repeat(partial(_find_leaders, admin, topic))
 
 
 def _create(admin: AdminClient, topic: NewTopic) -> None:
@@ -99,8 +98,9 @@ def _find_leaders(admin: AdminClient, topic: NewTopic) -> None:
     read_ends(admin, topic.topic, topic.num_partitions)
 
 
-def _repeat(request: Callable[[], object], until: float) -> None:
-    """Repeat a request while its error is a passing one, until a time of the monotonic clock."""
+def _repeat(request: Callable[[], object]) -> None:
+    """Repeat a request while its error is a passing one, for `ANSWER_S` at most."""
+    until = time.monotonic() + ANSWER_S
     while True:
         try:
             request()
