@@ -1,8 +1,9 @@
-"""Large runs into large tables: `python bench/large.py [EVENTS…]`, by default 1,000,000 and 5,000,000.
+"""Large runs into large tables: `python bench/large.py [KIND [EVENTS…]]`, `mor` or `cow`.
 
-A table has 40 columns and five rows for two events.  The rows come from Parquet by `ingest load`.  The events
-are updates of keys at random, with both images.  Each command is a process with a heap of 2 GiB: its CPU and
-wall seconds, its peak memory, and the most bytes that it held in Spark's local folder.
+By default 1,000,000 and 5,000,000 events into merge-on-read tables.  A table has 40 columns and five rows for
+two events.  The rows come from Parquet by `ingest load`.  The events are updates of keys at random, with both
+images.  Each command is a process with a heap of 2 GiB: its CPU and wall seconds, its peak memory, and the
+most bytes that it held in Spark's local folder.
 """
 
 import os
@@ -18,7 +19,7 @@ from typing import Any, Final
 
 import fastavro
 from events import KEY_SCHEMA, framed, physical, source, value_schema
-from scattered import lay_out, measured
+from scattered import ROWS_PER_BUCKET, lay_out, measured
 from side_by_side import run
 from whole import create_topic, send, settings_folder
 
@@ -27,20 +28,20 @@ from ingest.spark.session import start_session
 
 COLUMNS: Final = 40
 ROWS_PER_EVENT: Final = 2.5
-ROWS_PER_BUCKET: Final = 1_000_000
 IMAGES: Final = 5_000
 """The images that events take turns in, so that making them costs less than reading them."""
 POLL_S: Final = 2
+_TEXT: Final = "concat('text ', cast(pmod(hash(id, {n}), 100000) as string), ' of column {n}')"
 EXPRESSIONS: Final = (
-    "concat('text ', cast(pmod(hash(id, {n}), 100000) as string), ' of column {n}')",
+    _TEXT,
     "0",
-    "concat('text ', cast(pmod(hash(id, {n}), 100000) as string), ' of column {n}')",
+    _TEXT,
     "cast(pmod(hash(id, {n}), 1000000) as bigint)",
     "cast(pmod(hash(id, {n}), 1000000) as decimal(18,2))",
-    "concat('text ', cast(pmod(hash(id, {n}), 100000) as string), ' of column {n}')",
+    _TEXT,
     "true",
 )
-"""Columns in turn, of the types that the events have.  The first integer is 0, and updates add to it."""
+"""Columns in turn, of the types that the events have.  The integers are 0 until an update sets them."""
 
 
 def envelope() -> dict[str, Any]:
@@ -112,23 +113,21 @@ def _value(rng: random.Random, n: int) -> Any:
 
 
 @contextmanager
-def watched(folder: Path, peaks: list[int]) -> Iterator[None]:
-    """Append the most bytes that a folder held meanwhile."""
-    ended, most = threading.Event(), 0
+def watched(folder: Path) -> Iterator[list[int]]:
+    """Give the bytes in a folder, every two seconds."""
+    ended, sizes = threading.Event(), [0]
 
     def watch() -> None:
-        nonlocal most
         while not ended.wait(POLL_S):
-            most = max(most, _bytes_in(folder))
+            sizes.append(_bytes_in(folder))
 
     thread = threading.Thread(target=watch)
     thread.start()
     try:
-        yield
+        yield sizes
     finally:
         ended.set()
         thread.join()
-        peaks.append(most)
 
 
 def _bytes_in(folder: Path) -> int:
@@ -142,7 +141,7 @@ def _bytes_in(folder: Path) -> int:
     return total
 
 
-def main(sizes: list[int]) -> None:
+def main(kind: str, sizes: list[int]) -> None:
     """Measure each size, and print its lines."""
     with settings_folder() as root:
         settings, local = root / "ingest.toml", root / "spark"
@@ -152,10 +151,10 @@ def main(sizes: list[int]) -> None:
             f"| events | work | CPU s | wall s | CPU µs | peak MB | local MB |\n|{' --- |' * 7}", flush=True
         )
         for count in sizes:
-            measure(root, local, count)
+            measure(root, local, kind, count)
 
 
-def measure(root: Path, local: Path, count: int) -> None:
+def measure(root: Path, local: Path, kind: str, count: int) -> None:
     """Load the rows of a table and run over its events."""
     rows, topic = int(count * ROWS_PER_EVENT), f"bench.db.dbo.large{count}"
     table, folder, lake = topic.replace(".", "_"), root / f"tables-{count}", root / "lake"
@@ -163,7 +162,7 @@ def measure(root: Path, local: Path, count: int) -> None:
     exported = root / f"export-{count}"
     export(exported, rows)
     run([sys.executable, "-m", "ingest", "onboard", topic, "--tables", folder], cwd=root)
-    lay_out(folder / f"{table}.toml", {"buckets": max(2, rows // ROWS_PER_BUCKET), "type": "mor"})
+    lay_out(folder / f"{table}.toml", {"buckets": max(2, rows // ROWS_PER_BUCKET), "type": kind})
     options = ["--tables", folder, "--lake", lake]
     position = ["--position", "00000000:00000000:0001"]
     load = ["load", table, "--from", "parquet", exported, *position, *options]
@@ -177,12 +176,12 @@ def measure(root: Path, local: Path, count: int) -> None:
 
 def show(root: Path, local: Path, work: str, count: int, command: list[object]) -> None:
     """Run a command, and print its figures."""
-    peaks: list[int] = []
-    with watched(local, peaks):
+    with watched(local) as sizes:
         found = measured(root, f"{work}-{count}", command)
     cells = [found["cpu_s"], found["wall_s"], round(found["cpu_s"] / count * 1e6), found["max_rss_mb"]]
-    print(f"| {count:,} | {work} | {' | '.join(map(str, cells))} | {peaks[0] // 1_000_000:,} |", flush=True)
+    print(f"| {count:,} | {work} | {' | '.join(map(str, cells))} | {max(sizes) // 1_000_000:,} |", flush=True)
 
 
 if __name__ == "__main__":
-    main([int(text) for text in sys.argv[1:]] or [1_000_000, 5_000_000])
+    names = sys.argv[1:] or ["mor"]
+    main(names[0], [int(text) for text in names[1:]] or [1_000_000, 5_000_000])

@@ -274,7 +274,7 @@ MEMORY: Final[Mapping[str, str]] = {
     # session, whatever its heap and its cores are.
     "hoodie.memory.merge.max.size": str(64 << 20),
 }
-"""What a batch may hold in memory: 5,000,000 changes of 40 columns ended a JVM of 2 GiB by default."""
+"""What a batch may hold in memory.  With Hudi's defaults 5,000,000 wide changes ended a JVM of 2 GiB."""
 STATISTICS: Final = (
     "hoodie.metadata.index.column.stats.enable",
     "hoodie.metadata.index.partition.stats.enable",
