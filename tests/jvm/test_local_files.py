@@ -1,10 +1,11 @@
-"""Local files are created without a process for each, with the permissions that Hadoop asks for."""
+"""Local files are created without a process for each, and listed as Hadoop lists them."""
 
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from ingest.spark.java import hadoop_of, jvm_of
@@ -36,3 +37,44 @@ def test_hadoop_uses_it(spark: SparkSession, tmp_path: Path) -> None:
     for path in (str(tmp_path), tmp_path.as_uri()):
         files = jvm_of(spark).org.apache.hadoop.fs.Path(path).getFileSystem(hadoop_of(spark))
         assert files.getClass().getSimpleName() == "LocalFiles"
+
+
+def test_a_folder_is_listed_as_hadoop_lists_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Files, folders, links, and names with a colon.  A link to nothing and checksums are left out."""
+    folder = tmp_path / "größe"
+    folder.mkdir()
+    for name in ("a b", "x:y", "ä", ".hidden"):
+        (folder / name).write_text(name)
+    (folder / "a b").chmod(0o640)
+    (folder / "sub").mkdir()
+    (folder / "link").symlink_to(folder / "sub")
+    (folder / "nowhere").symlink_to(folder / "missing")
+    (folder / ".a b.crc").write_text("checksum")
+    path = jvm_of(spark).org.apache.hadoop.fs.Path(str(folder))
+    found = facts(storage(spark).listStatus(path))
+
+    assert found == [fact for fact in facts(storage(spark).getRaw().listStatus(path)) if ".crc" not in fact[0]]
+    assert [fact[0].rpartition("/")[2] for fact in found] == [".hidden", "a b", "link", "sub", "x:y", "ä"]
+
+
+def test_what_is_no_folder_is_listed_as_hadoop_lists_it(spark: SparkSession, tmp_path: Path) -> None:
+    """A file is its own list, and a missing folder is refused."""
+    file, fs = tmp_path / "file", jvm_of(spark).org.apache.hadoop.fs
+    file.write_text("text")
+
+    assert [fact[0] for fact in facts(storage(spark).listStatus(fs.Path(str(file))))] == [f"file:{file}"]
+    with pytest.raises(Py4JJavaError, match="FileNotFoundException"):
+        storage(spark).listStatus(fs.Path(str(tmp_path / "missing")))
+
+
+def facts(listed: Any) -> list[tuple[Any, ...]]:
+    """Return all that a list says of each file."""
+    return sorted(
+        (
+            status.getPath().toString(),
+            *(status.getLen(), status.isDirectory(), status.getModificationTime(), status.getAccessTime()),
+            *(status.getBlockSize(), status.getReplication(), status.isSymlink()),
+            *(status.getPermission().toString(), status.getOwner(), status.getGroup()),
+        )
+        for status in listed
+    )

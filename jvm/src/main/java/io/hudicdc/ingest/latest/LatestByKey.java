@@ -123,7 +123,7 @@ public final class LatestByKey {
         return PlannedQuery.inOnePartition(
                 rows.sparkSession(),
                 newest.persist(StorageLevel.MEMORY_AND_DISK()).rdd(),
-                rows.schema());
+                rows.exprEnc());
     }
 
     private Dataset<Row> toRows(JavaRDD<InternalRow> newest) {

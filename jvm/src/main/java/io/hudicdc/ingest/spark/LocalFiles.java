@@ -3,22 +3,90 @@ package io.hudicdc.ingest.spark;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.LocalFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RawLocalFileSystem;
 import org.apache.hadoop.fs.permission.FsPermission;
 
 /**
- * Hadoop's local file system, without a process for each new file.
+ * Hadoop's local file system, without a process for each new file, and with one look at each file of a folder.
  *
  * <p>Where Hadoop's native library is missing, as in pyspark, it runs {@code chmod} for each file that it creates and for
- * the file of its checksum (RawLocalFileSystem.setPermission, Hadoop 3.3.4): twenty processes a small commit.
+ * the file of its checksum (RawLocalFileSystem.setPermission, Hadoop 3.3.4): twenty processes a small commit. To list a
+ * folder it asks for each file, and for that of its checksum, whether it is there, whether it is a folder, its size and its
+ * times, one after the other. Hudi lists the timeline a dozen times a commit.
  */
 public final class LocalFiles extends LocalFileSystem {
     /** Made by Hadoop, by {@code fs.file.impl}. */
     public LocalFiles() {
         super(new Raw());
+    }
+
+    @Override
+    public FileStatus[] listStatus(Path folder) throws IOException {
+        String[] names = pathToFile(folder).list();
+        if (names == null) {
+            return super.listStatus(folder); // no folder, or none that can be read
+        }
+        List<FileStatus> found = new ArrayList<>(names.length);
+        for (String name : names) {
+            Path path = new Path(folder, new Path(null, null, name)); // which takes a colon for no scheme
+            if (isChecksumFile(path)) {
+                continue;
+            }
+            try {
+                found.add(status(path));
+            } catch (NoSuchFileException gone) {
+                continue;
+            } catch (InvalidPathException | UnsupportedOperationException inexpressible) {
+                return super.listStatus(folder);
+            }
+        }
+        return found.toArray(FileStatus[]::new);
+    }
+
+    private FileStatus status(Path path) throws IOException {
+        PosixFileAttributes attributes =
+                Files.readAttributes(pathToFile(path).toPath(), PosixFileAttributes.class);
+        return new Listed(attributes, getDefaultBlockSize(path), path.makeQualified(getUri(), getWorkingDirectory()));
+    }
+
+    /** A file by its attributes. The names of owner and group are looked up when they are asked for. */
+    private static final class Listed extends FileStatus {
+        private static final long serialVersionUID = 1;
+
+        private final transient PosixFileAttributes attributes;
+
+        Listed(PosixFileAttributes attributes, long blockSize, Path path) {
+            super(
+                    attributes.size(),
+                    attributes.isDirectory(),
+                    1,
+                    blockSize,
+                    attributes.lastModifiedTime().toMillis(),
+                    attributes.lastAccessTime().toMillis(),
+                    FsPermission.valueOf("-" + PosixFilePermissions.toString(attributes.permissions())),
+                    null,
+                    null,
+                    path);
+            this.attributes = attributes;
+        }
+
+        @Override
+        public String getOwner() {
+            return attributes == null ? super.getOwner() : attributes.owner().getName();
+        }
+
+        @Override
+        public String getGroup() {
+            return attributes == null ? super.getGroup() : attributes.group().getName();
+        }
     }
 
     private static final class Raw extends RawLocalFileSystem {
