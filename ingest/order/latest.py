@@ -26,10 +26,12 @@ _EVENT: Final = ("sort_key", "partition", "op", "source_ms", "writer", "offset",
 _EVENT_STRUCT: Final = sql("struct({fields})", fields=join(", ", map(ident, _EVENT)))
 _ORDERED: Final = 2
 """How many of these, from the left, order the events of a key.  Within a partition the sort key suffices."""
+_EVENTS_PER_TASK: Final = 1_000_000
+"""Progress shows a task when it has ended."""
 
 
-def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
-    """Keep the newest change of each key.
+def latest_by_key(events: DataFrame, compiled: CompiledTable, span: int = 0) -> DataFrame:
+    """Keep the newest change of each key.  `span` is the number of events at most, as far as it is known.
 
     Columns: `kind`, the key columns `k_<i>`, `newest` (struct: sort_key, op, …, row), `messages` (their
     number), `bytes` (their size), `source_ms` (newest source time), `seen_<i>` (sets of writers).  Kinds
@@ -43,7 +45,7 @@ def latest_by_key(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     The messages are read and shuffled immediately.  Evaluating the result again reads the files of the
     shuffle: in measurements that takes half the time of caching the rows.
     """
-    return as_changes(_reduce(_grouped(events, compiled), compiled, in_one_task=False), compiled)
+    return as_changes(_reduce(_grouped(events, compiled), compiled, span // _EVENTS_PER_TASK), compiled)
 
 
 def _grouped(events: DataFrame, compiled: CompiledTable) -> DataFrame:
@@ -67,20 +69,21 @@ def reduce_few(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
     Nothing is shuffled: the first evaluation reads the messages, and keeps the result for the others.  The
     result has the columns of the sorted events: `as_changes` gives it the columns of `latest_by_key`.
     """
-    return _reduce(rows, compiled, in_one_task=True)
+    return _reduce(rows, compiled)
 
 
-def _reduce(rows: DataFrame, compiled: CompiledTable, *, in_one_task: bool) -> DataFrame:
+def _reduce(rows: DataFrame, compiled: CompiledTable, *tasks: int) -> DataFrame:
+    """Reduce in one task, or after a shuffle in at least so many `tasks`."""
     groups = _groups(compiled)
     combine = {name: how for name, (_, how) in _counters(compiled).items()}
     latest = jvm_of(rows.sparkSession).io.hudicdc.ingest.latest.LatestByKey
-    of, with_partial = latest.of, latest.withPartial
-    if in_one_task:
-        of, with_partial = latest.ofFew, latest.withPartialOfFew
+    of, with_partial = latest.ofFew, latest.withPartialOfFew
+    if tasks:
+        of, with_partial = latest.of, latest.withPartial
     if compiled.may_be_partial:
-        reduced = with_partial(java_rows(rows), len(groups), _ORDERED, len(_EVENT), combine)
+        reduced = with_partial(java_rows(rows), len(groups), _ORDERED, len(_EVENT), combine, *tasks)
     else:
-        reduced = of(java_rows(rows), len(groups), _ORDERED, combine)
+        reduced = of(java_rows(rows), len(groups), _ORDERED, combine, *tasks)
     return DataFrame(reduced, rows.sparkSession)
 
 

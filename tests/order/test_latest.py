@@ -15,6 +15,7 @@ from ingest.decode.events import decode_events
 from ingest.order.batch_counts import BatchCounts
 from ingest.order.latest import latest_by_key, rejected
 from ingest.order.models import count_batch
+from ingest.spark.java import java_rows
 from ingest.testing import nullable
 from tests.compile.sqlserver import ID, VALUE_ID, compiled
 from tests.decode.messages import Topic, change, frame, rows_of
@@ -198,3 +199,14 @@ def test_an_empty_range_counts_nothing(spark: SparkSession) -> None:
     """Offsets without messages are not messages."""
     table = compiled([ID])
     assert count_batch(latest_by_key(spark.createDataFrame([], EVENT), table), table) == BatchCounts()
+
+
+def test_a_large_batch_is_reduced_in_more_tasks(spark: SparkSession) -> None:
+    """One for each million events, if they are more than the session has, with the same counts."""
+    table = compiled([ID])
+    rows = [("change", False, 0, n, 0, "u", (n,), n, 10, (n % 7,), (n,)) for n in range(50)]
+    events = spark.createDataFrame(rows, EVENT)
+    usual, larger = latest_by_key(events, table), latest_by_key(events, table, 9_500_000)
+
+    assert java_rows(usual).rdd().getNumPartitions() < java_rows(larger).rdd().getNumPartitions() == 9
+    assert count_batch(larger, table) == count_batch(usual, table)

@@ -62,6 +62,8 @@ class Batch:
     """Reads all messages of the topic, or None if these are messages of a known table."""
     starts: Mapping[Partition, int] | None = None
     """The first offset of each partition, or None for messages of any offsets."""
+    span: int = 0
+    """The number of offsets, as far as it is known."""
 
 
 @attrs.frozen
@@ -145,6 +147,7 @@ def read_batch(
         plans=plans_of(spark) if is_planned else None,
         whole_topic=lambda: read_topic(spark, kafka, feed.topic),
         starts=ranges.start_offsets(),
+        span=ranges.span,
     )
 
 
@@ -205,7 +208,7 @@ def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
 def _reduced(batch: Batch, compiled: CompiledTable, refused: Refused) -> DataFrame:
     """Decode messages, and keep the newest change of each key."""
     if batch.plans is None:
-        return latest_by_key(decode_events(batch.messages, compiled, refused), compiled)
+        return latest_by_key(decode_events(batch.messages, compiled, refused), compiled, batch.span)
     apply, name = batch.plans.apply, batch.feed.name
     events = apply(
         f"events of {name}",

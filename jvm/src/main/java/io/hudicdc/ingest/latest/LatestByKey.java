@@ -52,10 +52,12 @@ public final class LatestByKey {
      * @param grouped the number of columns of the group
      * @param ordered the number of columns of the order; two rows of a group with the same order are one event
      * @param counters bigint columns, and how to combine them: {@code SUM}, {@code MAX} or {@code OR} (of bits)
+     * @param tasks the least number of tasks after the shuffle; the session's setting may be more
      */
-    public static Dataset<Row> of(Dataset<Row> rows, int grouped, int ordered, Map<String, String> counters) {
+    public static Dataset<Row> of(
+            Dataset<Row> rows, int grouped, int ordered, Map<String, String> counters, int tasks) {
         return new LatestByKey(rows, RowLayout.of(rows.schema(), grouped, ordered, counters), grouped, ordered)
-                .reduceMany();
+                .reduceMany(tasks);
     }
 
     /**
@@ -80,9 +82,9 @@ public final class LatestByKey {
      * @param event the number of event columns, which follow those of the group and begin with those of the order
      */
     public static Dataset<Row> withPartial(
-            Dataset<Row> rows, int grouped, int ordered, int event, Map<String, String> counters) {
+            Dataset<Row> rows, int grouped, int ordered, int event, Map<String, String> counters, int tasks) {
         return new LatestByKey(rows, partialLayout(rows, grouped, ordered, event, counters), grouped, ordered)
-                .reduceMany();
+                .reduceMany(tasks);
     }
 
     /** Sort few rows, in one partition, by their first columns: those of the group and of the order. */
@@ -104,11 +106,13 @@ public final class LatestByKey {
         return RowLayout.of(rows.schema(), grouped, ordered, counters).withPartial(event);
     }
 
-    private Dataset<Row> reduceMany() {
+    private Dataset<Row> reduceMany(int tasks) {
         RowLayout layout = this.layout;
+        Column[] group = Arrays.copyOf(order, grouped);
         Dataset<Row> fewer = toRows(mapRows(rows, messages -> new PartialCombiner(messages, layout)));
-        Dataset<Row> shuffled = fewer.repartition(Arrays.copyOf(order, grouped)).sortWithinPartitions(order);
-        return toRows(mapRows(shuffled, groups -> new SortedCombiner(groups, layout)));
+        boolean isMore = tasks > rows.sparkSession().sessionState().conf().numShufflePartitions();
+        Dataset<Row> shuffled = isMore ? fewer.repartition(tasks, group) : fewer.repartition(group);
+        return toRows(mapRows(shuffled.sortWithinPartitions(order), groups -> new SortedCombiner(groups, layout)));
     }
 
     private Dataset<Row> reduceFew() {

@@ -52,8 +52,7 @@ public final class LocalFiles extends LocalFileSystem {
     }
 
     private FileStatus status(Path path) throws IOException {
-        PosixFileAttributes attributes =
-                Files.readAttributes(pathToFile(path).toPath(), PosixFileAttributes.class);
+        PosixFileAttributes attributes = Files.readAttributes(pathToFile(path).toPath(), PosixFileAttributes.class);
         return new Listed(attributes, getDefaultBlockSize(path), path.makeQualified(getUri(), getWorkingDirectory()));
     }
 
