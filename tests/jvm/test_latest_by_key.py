@@ -24,6 +24,8 @@ KEYS = {
     "some null": "if(id % 3 = 0, null, cast(id % 100 as string))",
 }
 PARTIAL = {"some": "hash(id, 4) % 3 = 0", "most": "hash(id, 4) % 300 != 0", "all": "true", "no": "false"}
+MANY_TASKS = 17
+"""More than the session has after a shuffle."""
 
 
 def _rows(spark: SparkSession, key: str, text: str) -> DataFrame:
@@ -44,11 +46,12 @@ def _combiner(spark: SparkSession) -> Any:
     return jvm_of(spark).io.hudicdc.ingest.latest.LatestByKey
 
 
-def _newest(rows: DataFrame, *, in_one_task: bool = False) -> DataFrame:
+def _newest(rows: DataFrame, *, in_one_task: bool = False, tasks: int = 0) -> DataFrame:
     spark = rows.sparkSession
     combiner = _combiner(spark)
-    combine, given = (combiner.ofFew, _sorted(rows)) if in_one_task else (combiner.of, rows)
-    return DataFrame(combine(java_rows(given), 2, 1, COUNTERS), spark)
+    if in_one_task:
+        return DataFrame(combiner.ofFew(java_rows(_sorted(rows)), 2, 1, COUNTERS), spark)
+    return DataFrame(combiner.of(java_rows(rows), 2, 1, COUNTERS, tasks), spark)
 
 
 def _sorted(rows: DataFrame) -> DataFrame:
@@ -74,10 +77,11 @@ def _with_partial(rows: DataFrame, *, in_one_task: bool = False) -> DataFrame:
         f"if(false, array({event}), null) as later",
     )
     combiner = _combiner(spark)
-    combine = combiner.withPartial
     if in_one_task:
-        combine, given = combiner.withPartialOfFew, _sorted(given)
-    return DataFrame(combine(java_rows(given), 2, 1, len(EVENT), COUNTERS), spark).drop("partial")
+        reduced = combiner.withPartialOfFew(java_rows(_sorted(given)), 2, 1, len(EVENT), COUNTERS)
+    else:
+        reduced = combiner.withPartial(java_rows(given), 2, 1, len(EVENT), COUNTERS, MANY_TASKS)
+    return DataFrame(reduced, spark).drop("partial")
 
 
 def _partial_referee(rows: DataFrame) -> DataFrame:
@@ -160,12 +164,11 @@ def test_a_second_evaluation_does_not_read_the_source_again(spark: SparkSession,
     """It reads the files of the shuffle, or the rows that one task kept at the first evaluation."""
     source = str(tmp_path / "rows")
     _rows(spark, "cast(id % 10 as string)", "'x'").write.parquet(source)
-    shuffled, reduced = (
-        _newest(spark.read.parquet(source), in_one_task=in_one_task) for in_one_task in (False, True)
-    )
+    reduced = _newest(spark.read.parquet(source), in_one_task=True)
+    shuffled = [_newest(spark.read.parquet(source), tasks=tasks) for tasks in (0, MANY_TASKS)]
     assert reduced.count() == 10
     rmtree(source)
-    assert [shuffled.count(), shuffled.count(), reduced.count()] == [10, 10, 10]
+    assert [rows.count() for rows in (reduced, *shuffled, *shuffled)] == [10] * 5
 
 
 def test_few_rows_are_reduced_and_counted_in_one_job_of_one_task(spark: SparkSession) -> None:
