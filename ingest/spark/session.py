@@ -101,8 +101,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     # Consumers stay for the next run of a session: 50 tables with two partitions each have 100 (default 64).
     "spark.kafka.consumer.cache.capacity": "128",
-    # What a task has fetched beyond its range is dropped soon.  By default it stays for five minutes, some
-    # 10 MB of each task that has ended: 20,000,000 messages left 700 MB.
+    # What a task has fetched beyond its range is dropped soon.  By default it stays for five minutes: of
+    # 3,000,000 messages some 100,000 stayed in memory.
     "spark.kafka.consumer.fetchedData.cache.timeout": "5s",
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
     # Up to this number of partitions, each task of a shuffle opens a stream for each of them, with a Kryo

@@ -39,8 +39,9 @@ def test_hadoop_uses_it(spark: SparkSession, tmp_path: Path) -> None:
         assert files.getClass().getSimpleName() == "LocalFiles"
 
 
-def test_a_folder_is_listed_as_hadoop_lists_it(spark: SparkSession, tmp_path: Path) -> None:
-    """Files, folders, links, and names with a colon.  A link to nothing and checksums are left out."""
+@pytest.mark.parametrize("link", ["missing", "link to itself"])
+def test_a_folder_is_listed_as_hadoop_lists_it(spark: SparkSession, tmp_path: Path, link: str) -> None:
+    """Files, folders, links, and names with a colon.  Links that lead nowhere and checksums are left out."""
     folder = tmp_path / "größe"
     folder.mkdir()
     for name in ("a b", "x:y", "ä", ".hidden"):
@@ -48,7 +49,7 @@ def test_a_folder_is_listed_as_hadoop_lists_it(spark: SparkSession, tmp_path: Pa
     (folder / "a b").chmod(0o640)
     (folder / "sub").mkdir()
     (folder / "link").symlink_to(folder / "sub")
-    (folder / "nowhere").symlink_to(folder / "missing")
+    (folder / "link to itself").symlink_to(folder / link)
     (folder / ".a b.crc").write_text("checksum")
     path = jvm_of(spark).org.apache.hadoop.fs.Path(str(folder))
     found, all_files = facts(storage(spark).listStatus(path)), facts(storage(spark).getRaw().listStatus(path))

@@ -1,6 +1,7 @@
 package io.hudicdc.ingest.spark;
 
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
@@ -44,8 +45,8 @@ public final class LocalFiles extends LocalFileSystem {
                 found.add(status(path));
             } catch (NoSuchFileException gone) {
                 continue;
-            } catch (InvalidPathException | UnsupportedOperationException inexpressible) {
-                return super.listStatus(folder);
+            } catch (FileSystemException | InvalidPathException | UnsupportedOperationException unusual) {
+                return super.listStatus(folder); // such as a link to itself, which Hadoop leaves out
             }
         }
         return found.toArray(FileStatus[]::new);
