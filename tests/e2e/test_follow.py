@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.api.session import Session
+from ingest.run import task
 from ingest.spark.java import jvm_of
 from ingest.testing import nullable
 from tests.e2e.deployment import LIGHT_JVM, Deployment
@@ -44,6 +45,39 @@ def test_rounds_read_leftover_and_new_messages(
     path = session.settings.lake.table_path(session.tables()[0].name)
     rows = outer_spark.read.format("hudi").load(path).select("id", "v").collect()
     assert {(row.id, row.v) for row in rows} == {(0, "b"), (1, "a"), (2, "a")}
+
+
+@pytest.mark.parametrize(("follows", "expected"), [(True, 3), (False, 2)])
+def test_a_table_that_waits_for_its_turn_reads_what_came_meanwhile(
+    make_deployment: Callable[[], Deployment],
+    monkeypatch: pytest.MonkeyPatch,
+    follows: bool,  # noqa: FBT001
+    expected: int,
+) -> None:
+    """A round of `--follow` asks again for the ends.  A single run reads up to those at its start."""
+    monkeypatch.setattr(task, "FRESH_S", 0.0)
+    deployment = make_deployment()
+    columns = {"id": "int", "v": nullable("string")}
+    names = {f"{deployment.prefix}.testDB.dbo.{name}": columns for name in ("first", "second")}
+    topics = make_topics(deployment.servers, names)
+    for topic in topics.values():
+        topic.send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in range(2)))
+    deployment.onboard()
+    with (deployment.root / "ingest.toml").open("a") as settings:
+        settings.write("[run]\nparallel_tables = 1\n")
+
+    def arrive(table: str, step: str) -> None:
+        if (table, step) == ("first", "committed"):
+            topics["second"].send(Change("c", {"id": 9, "v": "late"}, at=9))
+
+    with deployment.session as session:
+        rounds = session.follow(interval_s=0.1, progress=arrive)
+        report = next(rounds) if follows else session.run(progress=arrive)
+        rounds.close()
+
+    read = {table.table: table.counts.read for table in report.tables}
+    assert read == {"first": 2, "second": expected}
+    assert {table.measures.lag_offsets for table in report.tables} == {0}
 
 
 def test_later_commits_compile_nothing(make_deployment: Callable[[], Deployment]) -> None:

@@ -27,6 +27,7 @@ class SharedReads:
     """
 
     _expected: dict[tuple[str, Topic], TopicRanges] = attrs.field(factory=dict, init=False)
+    _readers: dict[Topic, set[str]] = attrs.field(factory=dict, init=False)
     _kept: "dict[TopicRanges, dict[tuple[str, ...], DataFrame]]" = attrs.field(factory=dict, init=False)
     _guard: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
@@ -34,6 +35,11 @@ class SharedReads:
         """Note the ranges that a table is going to read."""
         with self._guard:
             self._expected[feed.name, feed.topic] = ranges
+            self._readers.setdefault(feed.topic, set()).add(feed.name)
+
+    def is_shared(self, topic: Topic) -> bool:
+        """Whether several tables of the run read a topic."""
+        return len(self._readers.get(topic, ())) > 1
 
     def share(self, feed: Feed, ranges: TopicRanges, messages: "DataFrame") -> "DataFrame":
         """Return the messages of ranges as another table has read them, or keep them for another one."""

@@ -52,6 +52,15 @@ def test_the_last_table_frees_the_messages(spark: SparkSession) -> None:
     with_headers.unpersist()
 
 
+def test_a_topic_stays_shared_until_the_run_ends() -> None:
+    """Its last table reads what the others have read, too."""
+    reads = expecting(rows=5, versions=5)
+    reads.done(ROWS)
+    assert reads.is_shared(Topic("t"))
+    assert not reads.is_shared(Topic("other"))
+    assert not expecting(rows=5).is_shared(Topic("t"))
+
+
 def test_a_jvm_that_has_ended_holds_nothing(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its messages are not freed, and not used in the next session."""
     reads = expecting(rows=5, versions=5)
