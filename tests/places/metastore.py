@@ -1,8 +1,6 @@
 """Hive's metastore as a process, from the jars of pyspark."""
 
 import socket
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +9,11 @@ from typing import Final
 import pyspark
 
 from ingest.local.ports import choose_port
+from tests.places.process import running
 from tests.places.s3 import S3, S3_JARS
 
 JARS: Final = Path(pyspark.__file__).parent / "jars"
 PROGRAM: Final = Path(__file__).parent / "Metastore.java"
-START_S: Final = 120
 LOG: Final = """rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console
 appender.console.type = Console
@@ -47,21 +45,8 @@ def running_metastore(folder: Path, s3: S3) -> Iterator[str]:
         "java", "-Xmx256m", f"-Dlog4j2.configurationFile={settings}", *options,
         "-cp", ":".join(map(str, (folder, f"{JARS}/*", *S3_JARS))), str(PROGRAM), "-p", str(port),
     ]  # fmt: skip
-    log = folder / "metastore.log"
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(command, cwd=folder, stdout=output, stderr=output) as process,
-    ):
-        try:
-            until = time.monotonic() + START_S
-            while not _answers(port):
-                assert process.poll() is None, log.read_text()[-4000:]
-                assert time.monotonic() < until, log.read_text()[-4000:]
-                time.sleep(0.5)
-            yield f"thrift://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait(60)
+    with running(command, folder / "metastore.log", lambda: _answers(port)):
+        yield f"thrift://127.0.0.1:{port}"
 
 
 def _answers(port: int) -> bool:

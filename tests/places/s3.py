@@ -1,7 +1,5 @@
 """A real S3 server as a process: Adobe's S3Mock, with its state in a folder."""
 
-import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -13,12 +11,12 @@ from pyarrow import fs
 
 from ingest.local.ports import choose_port
 from ingest.spark.jdk import find_java
+from tests.places.process import running
 
 JARS: Final = Path(__file__).parents[2] / "jars" / "places"
 S3_JARS: Final = (*JARS.glob("hadoop-aws-*.jar"), *JARS.glob("aws-java-sdk-bundle-*.jar"))
 """Hadoop's client."""
 MISSING: Final = "jars/places is missing: run `make test-places`"
-START_S: Final = 60
 KEY: Final = "places"
 
 
@@ -74,29 +72,19 @@ def running_s3(folder: Path) -> Iterator[S3]:
         "com.adobe.testing.s3mock.store.retain-files-on-exit": "true",
     }
     command = [find_java().program, "-XX:TieredStopAtLevel=1", "-Xmx512m", "-jar", str(jar)]
-    with (folder.with_suffix(".log")).open("wb") as log:
-        arguments = [f"--{key}={value}" for key, value in options.items()]
-        process = subprocess.Popen([*command, *arguments], stdout=log, stderr=log)
-        try:
-            _wait(server, process)
-            server.client().create_dir(server.bucket)
-            yield server
-        finally:
-            process.terminate()
-            process.wait(30)
+    arguments = [f"--{key}={value}" for key, value in options.items()]
+    with running([*command, *arguments], folder.with_suffix(".log"), lambda: _answers(server)):
+        server.client().create_dir(server.bucket)
+        yield server
 
 
-def _wait(server: S3, process: "subprocess.Popen[bytes]") -> None:
-    end = time.monotonic() + START_S
-    while process.poll() is None and time.monotonic() < end:
-        connection = HTTPConnection("127.0.0.1", server.port, timeout=5)
-        try:
-            connection.request("GET", "/")
-            connection.getresponse()
-        except OSError:
-            time.sleep(0.2)
-        else:
-            return
-        finally:
-            connection.close()
-    raise AssertionError("the S3 server does not answer")
+def _answers(server: S3) -> bool:
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=5)
+    try:
+        connection.request("GET", "/")
+        connection.getresponse()
+    except OSError:
+        return False
+    finally:
+        connection.close()
+    return True

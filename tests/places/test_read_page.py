@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,9 @@ from ingest.local.servers import Addresses
 from tests.hudi.conftest import VERSION, Lake, timeline_of
 from tests.places.deployment import Place, jar_folder
 from tests.places.matrix import BUNDLES, PROGRAMS, make_frame
-from tests.places.metastore import START_S
+from tests.places.metastore import running_metastore
+from tests.places.process import running
+from tests.places.s3 import S3
 
 pytestmark = [pytest.mark.places, pytest.mark.spark, pytest.mark.servers]
 
@@ -114,15 +115,22 @@ PROJECT: Final = {
 }
 
 
+@pytest.fixture
+def empty_metastore(tmp_path_factory: pytest.TempPathFactory, s3: S3) -> Iterator[str]:
+    """Run a metastore that no other test enters tables in."""
+    with running_metastore(tmp_path_factory.mktemp("metastore"), s3) as uri:
+        yield uri
+
+
 def test_dbt_and_sqlalchemy_read_a_table_that_a_run_entered_in_the_metastore(
-    metastore: str,
+    empty_metastore: str,
     outer_spark: SparkSession,
     servers: Addresses,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By a Spark Thrift server that starts as the page says; dbt builds a table of the rows."""
-    conf = {"spark.hadoop.hive.metastore.uris": metastore}
+    conf = {"spark.hadoop.hive.metastore.uris": empty_metastore}
     place = Place(tmp_path, servers, outer_spark, str(tmp_path / "lake"), conf)
     place.create("cow")
     monkeypatch.setenv("INGEST_LAKE_DATABASE", "bronze")
@@ -131,7 +139,7 @@ def test_dbt_and_sqlalchemy_read_a_table_that_a_run_entered_in_the_metastore(
         with place.start(jar_folder(tmp_path / f"jars{len(place.rows)}", []), "run") as process:
             assert process.wait(300) == 0
     project = {**PROJECT, "models/sources.yml": f"version: 2\n{block('dbt and Superset', 'yaml')}"}
-    with running_thrift_server(block("dbt and Superset", "bash"), metastore, tmp_path) as port:
+    with running_thrift_server(block("dbt and Superset", "bash"), empty_metastore, tmp_path) as port:
         for name, text in project.items():
             (tmp_path / "shop" / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / "shop" / name).write_text(text.replace("PORT", str(port)))
@@ -153,23 +161,10 @@ def running_thrift_server(command: str, metastore: str, folder: Path) -> Iterato
     places = {"hive.server2.thrift.port": port, "hive.server2.thrift.bind.host": "127.0.0.1"}
     settings = ["--master", "local[1]", "--conf", f"spark.sql.warehouse.dir={folder}/warehouse"]
     binds = [word for key, value in places.items() for word in ("--hiveconf", f"{key}={value}")]
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            [Path(pyspark.__file__).parent / "bin" / program, *settings, *options, *binds],
-            cwd=folder, stdout=output, stderr=output, env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
-        ) as process,
-    ):  # fmt: skip
-        try:
-            until = time.monotonic() + START_S
-            while b"HiveThriftServer2 started" not in log.read_bytes():
-                assert process.poll() is None, log.read_text()[-4000:]
-                assert time.monotonic() < until, log.read_text()[-4000:]
-                time.sleep(0.5)
-            yield port
-        finally:
-            process.terminate()
-            process.wait(60)
+    server = [Path(pyspark.__file__).parent / "bin" / program, *settings, *options, *binds]
+    env = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    with running(server, log, lambda: b"HiveThriftServer2 started" in log.read_bytes(), env):
+        yield port
 
 
 @pytest.mark.parametrize("bundle", [OURS, *(path.name for path in BUNDLES)])

