@@ -270,11 +270,15 @@ MEMORY: Final[Mapping[str, str]] = {
     "hoodie.write.tagged.record.storage.level": "DISK_ONLY",
     # A block of a log file, by default 256 MiB.
     "hoodie.logfile.data.block.max.size": str(32 << 20),
-    # The changes of a file that a task merges: further ones are on disk.  By default 257 MB in a local
-    # session, whatever its heap and its cores are.
+    # The changes of a file that a task merges, and that it compacts or reads: further ones are on disk.  By
+    # default 257 MB in a local session, whatever its heap and its cores are.
     "hoodie.memory.merge.max.size": str(64 << 20),
+    "hoodie.memory.compaction.max.size": str(64 << 20),
+    "hoodie.metadata.max.reader.memory": str(64 << 20),  # of a record index, by default 1 GiB
+    # By default each change on disk is deflated at the highest level, by itself.
+    "hoodie.common.diskmap.compression.enabled": "false",
 }
-"""What a batch may hold in memory.  With Hudi's defaults 5,000,000 wide changes ended a JVM of 2 GiB."""
+"""What a write or a read holds in memory.  With the defaults 5,000,000 wide changes ended a JVM of 2 GiB."""
 STATISTICS: Final = (
     "hoodie.metadata.index.column.stats.enable",
     "hoodie.metadata.index.partition.stats.enable",

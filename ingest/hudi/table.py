@@ -27,6 +27,7 @@ from ingest.hudi.metaclient import agree_on_properties, open_client, remove_inco
 from ingest.hudi.option_values import check_values
 from ingest.hudi.options import (
     DELETE,
+    MEMORY,
     OP,
     OPERATION,
     TABLE_VERSION,
@@ -111,7 +112,7 @@ class HudiTable(StoredTable):
 
     def rows(self, as_of: Instant | None = None) -> DataFrame:
         """Read the table, or its state as of an instant, without Hudi's own columns."""
-        reader = self.spark.read.format("hudi")
+        reader = self.spark.read.format("hudi").options(**MEMORY)
         rows = (reader if as_of is None else reader.option(AS_OF, as_of)).load(self.path)
         return rows.select(*(f"`{name}`" for name in rows.columns if not name.startswith("_hoodie_")))
 
