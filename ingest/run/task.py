@@ -60,6 +60,8 @@ class RunTask:
             run.waiting[_key(feed)] = start.ranges.span
             run.file_bytes[feed.name] = stored.next_bytes(feed.table.target)
             run.note_holder(feed.table)
+            if run.beside is not None and aftermath.last and (at := aftermath.last.committed_at):
+                run.committed[feed.name] = at
             if run.settings.run.share_reads:
                 run.reads.expect(feed, start.ranges)
             return None

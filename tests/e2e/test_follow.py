@@ -80,6 +80,35 @@ def test_a_table_that_waits_for_its_turn_reads_what_came_meanwhile(
     assert {table.measures.lag_offsets for table in report.tables} == {0}
 
 
+def test_a_round_begins_with_the_table_that_committed_longest_ago(
+    make_deployment: Callable[[], Deployment],
+) -> None:
+    """A table that rarely has news does not wait for the tables that always have some."""
+    deployment, order = make_deployment(), list[str]()
+    columns = {"id": "int", "v": nullable("string")}
+    names = {f"{deployment.prefix}.testDB.dbo.{name}": columns for name in ("busy", "rare")}
+    topics = make_topics(deployment.servers, names)
+    with (deployment.root / "ingest.toml").open("a") as settings:
+        settings.write("[run]\nparallel_tables = 1\n")
+
+    def note(table: str, step: str) -> None:
+        if step == "committed":
+            order.append(table)
+
+    for topic in topics.values():
+        topic.send(Change("c", {"id": 0, "v": "a"}, at=0))
+    deployment.onboard()
+    with deployment.session as session:
+        rounds = session.follow(interval_s=0.1, progress=note)
+        next(rounds)
+        for number, changed in enumerate((["busy"], ["busy", "rare"]), 1):
+            for name in changed:
+                topics[name].send(Change("u", {"id": 0, "v": "b"}, at=number))
+            next(rounds)
+        rounds.close()
+    assert order == ["busy", "rare", "busy", "rare", "busy"]
+
+
 def test_later_commits_compile_nothing(make_deployment: Callable[[], Deployment]) -> None:
     """No offset, time or id of a run is a literal in generated code: Spark finds the classes of the first."""
     deployment = make_deployment()

@@ -20,6 +20,7 @@ from ingest.tables import Feed, TableConfig, feeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from pyspark.sql import SparkSession
 
@@ -65,6 +66,8 @@ class Context:
     """Messages to read by table, as far as known before Spark starts."""
     file_bytes: dict[str, int] = attrs.field(factory=dict, init=False)
     """Bytes of data files to read or rewrite by table, as far as known before Spark starts."""
+    committed: "dict[str, datetime]" = attrs.field(factory=dict, init=False)
+    """The last commits of the tables that a round of `--follow` is to write, before Spark starts."""
     holders: dict[str, str] = attrs.field(factory=dict, init=False)
     """The notes of other writers, by the tables that this run is to write, before Spark starts."""
     hanging: set[str] = attrs.field(factory=set, init=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from ingest.errors import StoppedError
@@ -41,7 +42,7 @@ def work_on_tables(
     remaining = _without(free, results)
     if remaining and not run.stop.signal:
         _open(run, asks_registry=asks_registry)
-        remaining = beside.take(run, task, remaining)
+        remaining = _oldest_first(run, beside.take(run, task, remaining))
         worked = fleet.Fleet(run, task).run_all(remaining)
         results |= {table.name: result for table, result in zip(remaining, worked, strict=True)}
     if run.stop.signal:
@@ -55,6 +56,12 @@ def work_on_tables(
 def _without(tables: Sequence[TableConfig], names: Container[str]) -> list[TableConfig]:
     """Return the tables without those of some names."""
     return [table for table in tables if table.name not in names]
+
+
+def _oldest_first(run: Context, tables: Sequence[TableConfig]) -> list[TableConfig]:
+    """Return the tables by their last commits: one that rarely has news does not wait for busy ones."""
+    never = datetime.min.replace(tzinfo=UTC)
+    return sorted(tables, key=lambda table: run.committed.get(table.name, never))
 
 
 def _stopped(run: Context, task: TableTask[T], tables: Sequence[TableConfig]) -> dict[str, T]:
