@@ -43,12 +43,14 @@ def count_blocks(lake: Lake, table: TableConfig) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_that_do_not_fit_are_merged_from_disk(lake: Lake, kind: str) -> None:
+def test_rows_that_do_not_fit_are_merged_from_disk(lake: Lake, kind: str, tmp_path: Path) -> None:
     """Blocks of a few rows and merges on disk: with deletes and late older changes, and after compaction."""
     rng = random.Random(7)  # noqa: S311  data, no secret
+    places = {name: tmp_path / name for name in ("memory", "metadata")}
+    options = SMALL | {f"hoodie.{name}.spillable.map.path": str(place) for name, place in places.items()}
     tables = [
         lake.table("usual", **KINDS[kind]),
-        attrs.evolve(lake.table("small", **KINDS[kind]), hudi=SMALL),
+        attrs.evolve(lake.table("small", **KINDS[kind]), hudi=options),
     ]
     for number in range(6):
         batch = [change(rng, key) for key in rng.sample(range(300), 200)]
@@ -64,6 +66,8 @@ def test_rows_that_do_not_fit_are_merged_from_disk(lake: Lake, kind: str) -> Non
         assert blocks[0] == 2, "rows and deletes"
         assert blocks[1] > 10
         assert len(list(timeline_of(Path(lake.path(tables[1]))).glob("*.compaction.requested"))) == 1
+    assert places["memory"].exists()
+    assert places["metadata"].exists() == (kind == "index")
     assert check_files(lake, tables[1]).outcome == "sound"
 
 
