@@ -7,8 +7,12 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hudi.HoodieSchemaConversionUtils;
@@ -27,6 +31,8 @@ import org.apache.spark.sql.types.StructField;
 public final class StoredTable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final boolean WITH_HUDI_COLUMNS = false;
+    /** Files of a folder from which on a listing costs an object store less than a question for each. */
+    private static final int ENOUGH_TO_LIST = 5;
 
     private StoredTable() {}
 
@@ -76,11 +82,33 @@ public final class StoredTable {
     /** Return the bytes of files below a folder, null for a missing one; the names are separated by line feeds. */
     public static String sizes(Configuration conf, String folder, String names) throws IOException {
         FileSystem storage = new Path(folder).getFileSystem(conf);
+        List<Path> files =
+                names.lines().map(name -> new Path(folder + "/" + name)).collect(Collectors.toList());
+        Map<Path, Map<String, Long>> listed = new HashMap<>();
+        for (var siblings :
+                files.stream().collect(Collectors.groupingBy(Path::getParent)).entrySet()) {
+            if (siblings.getValue().size() >= ENOUGH_TO_LIST) {
+                listed.put(siblings.getKey(), list(storage, siblings.getKey()));
+            }
+        }
         ArrayNode sizes = JsonNodeFactory.instance.arrayNode();
-        for (String name : names.split("\n")) {
-            sizes.add(size(storage, new Path(folder + "/" + name)));
+        for (Path file : files) {
+            Map<String, Long> siblings = listed.get(file.getParent());
+            sizes.add(siblings == null ? size(storage, file) : siblings.get(file.getName()));
         }
         return sizes.toString();
+    }
+
+    private static Map<String, Long> list(FileSystem storage, Path folder) throws IOException {
+        Map<String, Long> sizes = new HashMap<>();
+        try {
+            for (FileStatus file : storage.listStatus(folder)) {
+                sizes.put(file.getPath().getName(), file.getLen());
+            }
+        } catch (FileNotFoundException missing) {
+            return Map.of();
+        }
+        return sizes;
     }
 
     private static Long size(FileSystem storage, Path path) throws IOException {
