@@ -25,6 +25,9 @@ PAYLOAD: Final = "org.apache.hudi.common.model.DefaultHoodieRecordPayload"
 MARKER_PROPERTY: Final = f"hoodie.record.merge.property.{MARKER}"
 """The text in the column of operations that makes a row a delete."""
 
+BOOTSTRAP_INDEX: Final = "hoodie.bootstrap.index.enable"
+"""Without it, each view of a table's files looks for two files that only a bootstrapped table has."""
+
 
 def open_client(spark: SparkSession, path: str) -> Any | None:
     """Open the table at a path, or return None if there is no table yet.
@@ -76,11 +79,13 @@ def _is_table(folder: HadoopFolder) -> bool:
     A folder with only an empty `.hoodie`, or one with empty properties, is the rest of a killed creation:
     there is no table yet.
     """
-    sizes = folder.sizes([_PROPERTIES, _BACKUP])
-    size = sizes.get(_PROPERTIES)
-    if size or (size is None and _BACKUP in sizes):  # Hudi reads the backup
+    size = folder.sizes([_PROPERTIES]).get(_PROPERTIES)
+    if size:
         return True
-    if _BACKUP in sizes:
+    has_backup = _BACKUP in folder.sizes([_BACKUP])
+    if size is None and has_backup:  # Hudi reads the backup
+        return True
+    if has_backup:
         problem = "its hoodie.properties is being rewritten; after a kill, `ingest run` completes that"
         raise LakeUnreachableError(folder.path, problem)
     if size is not None:
@@ -121,6 +126,8 @@ def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, 
     and, in a table of version 6, the class of keys, and that of payloads if it was of a later version.
     """
     properties = {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]}
+    if not client.getTableConfig().getBootstrapBasePath().isPresent():
+        properties[BOOTSTRAP_INDEX] = "false"
     if options[TABLE_VERSION] in ("6", "8"):
         properties["hoodie.table.precombine.field"] = options["hoodie.table.ordering.fields"]
     if options[TABLE_VERSION] == str(OLDEST):
