@@ -128,6 +128,8 @@ OWN_CLASSES: Final[Mapping[str, str]] = {
     "spark.plugins": "io.hudicdc.ingest.spark.RunningTasks",
     # Starts no `chmod` process for each file.
     "spark.hadoop.fs.file.impl": "io.hudicdc.ingest.spark.LocalFiles",
+    # Reads no completed instant and no unchanged properties of a table twice.
+    "spark.hadoop.fs.s3a.impl": "io.hudicdc.ingest.spark.S3Files",
 }
 """For a local JVM with ingest's functions.  A context that lacks the classes does not start."""
 

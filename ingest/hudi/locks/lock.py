@@ -23,12 +23,12 @@ from ingest.errors import IngestError, LakeUnreachableError, SettingsError, Tabl
 from ingest.hudi.locks.lock_holder import describe_holder
 from ingest.hudi.locks.lock_providers import LockProvider, OsLock, ProviderLock, StorageLock
 from ingest.hudi.locks.s3_lock import S3Lock, UnconditionalStoreError
+from ingest.hudi.storage.s3_settings import S3_CLASSES
 from ingest.settings import LakeSettings
 from ingest.spark.java import hadoop_of, jvm_of
 from ingest.spark.java_errors import root_cause
 
 _RETRY_S: Final = 0.2
-_S3A: Final = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _HELD: Final[dict[str, str]] = {}
 """The holder's notes of the locks that this process holds, by folder."""
 _GUARD: Final = threading.Lock()
@@ -94,7 +94,7 @@ def provider_of(spark: SparkSession, folder: str) -> LockProvider:
     try:
         return StorageLock(jvm, hadoop, folder)
     except Py4JJavaError as error:
-        if files.getClass().getName() == _S3A:
+        if files.getClass().getName() in S3_CLASSES:
             return _s3_lock(jvm, files, path)
         missing = f"{storage.getStorageLockClass()}: {root_cause(error)}"
         raise _no_lock(scheme, f"Hudi's lock does not start ({missing}). Add Hudi's bundle for it") from error

@@ -16,6 +16,8 @@ from ingest.spark.hadoop_settings import HadoopSettings
 _S3A: Final = "fs.s3a."
 _PATH: Final = re.compile(r"(s3a?)://([a-z0-9][a-z0-9.-]+)/(.+)")
 _S3_CLASS: Final = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+S3_CLASSES: Final = frozenset({_S3_CLASS, "io.hudicdc.ingest.spark.S3Files"})
+"""Hadoop's class of S3A, and the one that ingest makes of it."""
 _AWS: Final = re.compile(r"(?:https?://)?s3(?:[.-]([a-z]{2}(?:-[a-z]+)+-\d))?\.amazonaws\.com(?:\.cn)?/?")
 """AWS's own endpoints, with the region if it is in the name."""
 _ENDPOINT: Final = re.compile(r"(?:(https?)://)?([^/]+)/?")
@@ -68,7 +70,7 @@ def s3_location(path: str, hadoop: HadoopSettings) -> tuple[S3Settings, str] | N
     match = _PATH.fullmatch(path)
     if match is None or "%" in path or "//" in match[3] or hadoop.values is None:
         return None
-    if match[1] == "s3" and hadoop.values.get("fs.s3.impl") != _S3_CLASS:
+    if match[1] == "s3" and hadoop.values.get("fs.s3.impl") not in S3_CLASSES:
         return None
     return _settings(match[2], _bucket_values(match[2], hadoop.values)), match[3].strip("/")
 
@@ -92,7 +94,7 @@ def _check_known(bucket: str, values: Mapping[str, str], merged: Mapping[str, st
     unknown |= {key for key, text in merged.items() if "${" in text}
     if unknown:
         raise UnclearFilesError(f"s3a://{bucket}: settings that only Hadoop knows: {sorted(unknown)}")
-    if merged.get("impl", _S3_CLASS) != _S3_CLASS or "AWS_ENDPOINT_URL" in os.environ:
+    if merged.get("impl", _S3_CLASS) not in S3_CLASSES or "AWS_ENDPOINT_URL" in os.environ:
         raise UnclearFilesError(f"s3a://{bucket}: another class, or another endpoint in the environment")
 
 
