@@ -9,6 +9,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "capacity.md").read_text(encoding="utf-8")
 MEASURED = (DOCS / "performance.md").read_text(encoding="utf-8")
+RECORD = (DOCS / "reference" / "places.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +51,11 @@ def test_a_run_costs_what_was_measured(formulas: dict[str, Any], work: str, even
     [
         ("START", "8.5 CPU s"),
         ("IDLE", "0.0024 CPU s"),
-        ("COMMIT", "0.4 CPU s"),
+        ("COMMIT", "0.32 CPU s"),
         ("EVENT", "23 µs"),
         ("ROW", "25 µs"),
-        ("COMMITS", "4.2"),
-        ("REQUESTS", "144"),
+        ("COMMITS", "5.0"),
+        ("REQUESTS", "111"),
         ("FILES", "3"),
     ],
 )
@@ -63,6 +64,17 @@ def test_the_figures_are_those_of_the_formulas(formulas: dict[str, Any], name: s
     unit = 1e-6 if shown.endswith("µs") else 1
     assert formulas[name] == pytest.approx(float(shown.split(maxsplit=1)[0]) * unit)
     assert f"| `{name}` | {shown} |" in PAGE
+
+
+def test_a_commit_costs_what_was_measured(formulas: dict[str, Any]) -> None:
+    """As `make bench-fleet` on docs/performance.md and the requests on docs/reference/places.md."""
+    ((low, high, slow, fast),) = re.findall(
+        r"([\d.]+) to ([\d.]+) CPU s a commit and ([\d.]+) to ([\d.]+)\s+commits\s+a second", MEASURED
+    )
+    (requests,) = re.findall(r"^\| 2 buckets \| commit \| off \|.* (\d+) \|$", RECORD, re.MULTILINE)
+    assert float(low) <= formulas["COMMIT"] <= float(high)
+    assert float(slow) <= formulas["COMMITS"] <= float(fast)
+    assert formulas["REQUESTS"] == int(requests)
 
 
 def number(text: str) -> int:
