@@ -92,6 +92,15 @@ def test_a_session_sees_what_another_program_has_changed(
     place.check()
 
 
+def test_a_file_of_the_users_is_read_each_time(make_place: Callable[..., Place], counted: S3) -> None:
+    """Though its name is that of an instant."""
+    place, name = make_place(counted), f"{counted.bucket}/own/20260101000000000.txt"
+    for text in ("old", "new"):
+        write(counted, name, text.encode())
+        files = place.spark.read.format("binaryFile").load(f"s3a://{name}")
+        assert [bytes(row["content"]) for row in files.collect()] == [text.encode()]
+
+
 def timeline_file(request: Request) -> str:
     """Return the path of a request that reads a file of a timeline, or nothing."""
     is_read = request.method == "GET" and not request.is_listing and "/.hoodie/" in request.path

@@ -3,6 +3,7 @@ package io.hudicdc.ingest.spark;
 import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
@@ -20,6 +21,9 @@ import org.apache.hadoop.fs.s3a.S3AFileSystem;
  */
 public final class S3Files extends S3AFileSystem {
     private static final Pattern COMPLETED = Pattern.compile("\\d{17}(_\\d{17})?\\.(?!inflight)[a-z]+");
+    /** Where instants are, in version 6 next to the properties. */
+    private static final Set<String> FOLDERS = Set.of("timeline", ".hoodie");
+
     private static final String PROPERTIES = "hoodie.properties";
     private static final TimelineCache CACHE = new TimelineCache();
     /** S3 gives seconds: a file that is younger may change, and look the same. */
@@ -27,6 +31,10 @@ public final class S3Files extends S3AFileSystem {
 
     @Override
     public FSDataInputStream open(Path path, int bufferSize) throws IOException {
+        Path folder = path.getParent();
+        if (folder == null || !FOLDERS.contains(folder.getName())) {
+            return super.open(path, bufferSize);
+        }
         if (COMPLETED.matcher(path.getName()).matches()) {
             return known(path, bufferSize, null);
         }
