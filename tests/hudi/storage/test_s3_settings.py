@@ -101,9 +101,11 @@ def test_other_paths_are_not_s3a(path: str) -> None:
     assert location(KEYS, path) is None
 
 
-def test_the_scheme_s3_may_be_s3a() -> None:
-    """Hadoop finds the class by `fs.s3.impl`."""
-    assert location(KEYS | {"fs.s3.impl": f"{HADOOP}S3AFileSystem"}, "s3://lake/a") == (PLAIN, "a")
+@pytest.mark.parametrize("name", [f"{HADOOP}S3AFileSystem", "io.hudicdc.ingest.spark.S3Files"])
+def test_hadoops_class_and_ours_are_s3a(name: str) -> None:
+    """Hadoop finds the class of the scheme s3 by `fs.s3.impl`."""
+    assert location(KEYS | {"fs.s3.impl": name}, "s3://lake/a") == (PLAIN, "a")
+    assert location(KEYS | {"fs.s3a.impl": name}) == (PLAIN, "a/b")
 
 
 def test_settings_that_may_be_incomplete_are_left_to_spark(monkeypatch: pytest.MonkeyPatch) -> None:
