@@ -53,7 +53,7 @@ def test_a_run_costs_what_was_measured(formulas: dict[str, Any], work: str, even
         ("IDLE", "0.0024 CPU s"),
         ("COMMIT", "0.32 CPU s"),
         ("EVENT", "23 µs"),
-        ("ROW", "25 µs"),
+        ("ROW", "17 µs"),
         ("COMMITS", "5.0"),
         ("REQUESTS", "111"),
         ("FILES", "3"),

@@ -62,3 +62,10 @@ def test_hudis_rules_meet_the_plans_that_read_a_table(outer_spark: SparkSession,
     analyzed = read._jdf.queryExecution().analyzed().toString()  # noqa: SLF001  pyspark only prints it
     assert "+- Project [_hoodie_commit_time" in analyzed
     assert [row.id for row in read.collect()] == [1]
+
+
+def test_merges_read_base_files_in_batches(outer_spark: SparkSession) -> None:
+    """Hudi asks its adapter for the reader, and BaseFileReaderTest.java compares both readers."""
+    support = getattr(jvm_of(outer_spark).org.apache.hudi, "SparkAdapterSupport$")
+    adapter = getattr(support, "MODULE$").sparkAdapter()
+    assert adapter.getClass().getName() == "io.hudicdc.ingest.hudi.ColumnarAdapter"

@@ -1,0 +1,41 @@
+package io.hudicdc.ingest.hudi;
+
+import java.lang.reflect.Field;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hudi.SparkAdapterSupport$;
+import org.apache.spark.sql.adapter.Spark3_5Adapter;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.SparkColumnarFileReader;
+import org.apache.spark.sql.internal.SQLConf;
+import scala.Tuple2;
+import scala.collection.immutable.Map;
+
+/** Hudi's adapter for Spark 3.5, with {@link BaseFileReader} in place of Spark's reader by rows. */
+final class ColumnarAdapter extends Spark3_5Adapter {
+    private static final long serialVersionUID = 1;
+
+    /** Make it the adapter of this JVM. Call before Hudi's classes keep theirs. */
+    static void install() {
+        SparkAdapterSupport$ support = SparkAdapterSupport$.MODULE$;
+        support.sparkAdapter(); // sets the field, once
+        try {
+            Field adapter = SparkAdapterSupport$.class.getDeclaredField("sparkAdapter"); // no option names another
+            adapter.setAccessible(true);
+            adapter.set(support, new ColumnarAdapter());
+        } catch (ReflectiveOperationException otherHudi) {
+            return; // it works as before, only slower
+        }
+    }
+
+    @Override
+    public SparkColumnarFileReader createParquetFileReader(
+            boolean isVectorized, SQLConf conf, Map<String, String> options, Configuration hadoop) {
+        SparkColumnarFileReader reader = super.createParquetFileReader(isVectorized, conf, options, hadoop);
+        if (isVectorized || !conf.parquetVectorizedReaderEnabled()) {
+            return reader;
+        }
+        Map<String, String> inRows = options.$plus(new Tuple2<>(FileFormat.OPTION_RETURNING_BATCH(), "false"));
+        SparkColumnarFileReader byBatches = super.createParquetFileReader(true, conf, inRows, hadoop);
+        return new BaseFileReader(reader, byBatches, conf.parquetVectorizedReaderBatchSize());
+    }
+}
