@@ -1,7 +1,10 @@
 package io.hudicdc.ingest.hudi;
 
+import static org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.BINARY;
+
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.internal.schema.InternalSchema;
@@ -9,6 +12,7 @@ import org.apache.hudi.storage.StorageConfiguration;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ParquetMetadata;
 import org.apache.parquet.schema.MessageType;
+import org.apache.parquet.schema.Type;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
@@ -18,6 +22,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFooterReader;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetToSparkSchemaConverter;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.AtomicType;
+import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
@@ -27,14 +32,24 @@ import scala.collection.Seq;
  * A reader of base files for merges: Spark's vectorized reader where a file has the wanted columns with their types.
  *
  * <p>Hudi merges the rows of Spark's other reader, which looks for default values of all columns in each row
- * (ParquetRowConverter.currentRecord, Spark 3.5.7). That one is left what the vectorized reader would convert or hold
- * in large pieces: other types, missing and nested columns, filters, and large rows.
+ * (ParquetRowConverter.currentRecord, Spark 3.5.7). That one is left what the vectorized reader would convert, lacks, or
+ * holds in large pieces: other types, missing and nested columns, filters, some encodings, and large rows.
  */
 final class BaseFileReader implements SparkColumnarFileReader {
     private static final long serialVersionUID = 1;
 
     /** The most bytes of a batch of average rows. */
     private static final long LARGEST_BATCH = 32L << 20;
+
+    /** The encodings that Spark's vectorized reader knows. It lacks BYTE_STREAM_SPLIT, which the other one has. */
+    private static final Set<String> ENCODINGS = Set.of(
+            "PLAIN",
+            "PLAIN_DICTIONARY",
+            "RLE_DICTIONARY",
+            "RLE",
+            "BIT_PACKED",
+            "DELTA_BINARY_PACKED",
+            "DELTA_BYTE_ARRAY");
 
     private final SparkColumnarFileReader byRows;
     private final SparkColumnarFileReader byBatches;
@@ -81,7 +96,7 @@ final class BaseFileReader implements SparkColumnarFileReader {
             return false; // the reader by rows says why
         }
         for (BlockMetaData group : footer.getBlocks()) {
-            if (group.getTotalByteSize() / Math.max(1, group.getRowCount()) > LARGEST_BATCH / batchRows) {
+            if (!isSuited(group)) {
                 return false;
             }
         }
@@ -95,11 +110,24 @@ final class BaseFileReader implements SparkColumnarFileReader {
         return true;
     }
 
+    private boolean isSuited(BlockMetaData group) {
+        long rowBytes = group.getTotalByteSize() / Math.max(1, group.getRowCount());
+        return rowBytes <= LARGEST_BATCH / batchRows
+                && group.getColumns().stream()
+                        .flatMap(chunk -> chunk.getEncodings().stream())
+                        .allMatch(encoding -> ENCODINGS.contains(encoding.name()));
+    }
+
     private static boolean holds(MessageType schema, StructField field) {
-        if (!schema.containsField(field.name())) {
+        Type type = schema.containsField(field.name()) ? schema.getType(field.name()) : null;
+        if (type == null || !type.isPrimitive()) {
             return false;
         }
-        MessageType column = new MessageType(schema.getName(), schema.getType(field.name()));
+        boolean isBinary = type.asPrimitiveType().getPrimitiveTypeName() == BINARY;
+        if (isBinary && field.dataType() instanceof DecimalType) {
+            return false; // Spark's vectorized reader lacks those of up to 18 digits
+        }
+        MessageType column = new MessageType(schema.getName(), type);
         // As Hudi reads them: text is not binary, INT96 are timestamps. TIMESTAMP without a zone is TIMESTAMP_NTZ.
         StructType found = new ParquetToSparkSchemaConverter(false, true, true, true, false).convert(column);
         return found.fields()[0].dataType().equals(field.dataType());

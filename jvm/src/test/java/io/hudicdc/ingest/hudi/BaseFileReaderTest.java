@@ -16,6 +16,7 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.storage.hadoop.HadoopStorageConfiguration;
+import org.apache.parquet.column.ParquetProperties.WriterVersion;
 import org.apache.parquet.example.data.Group;
 import org.apache.parquet.example.data.simple.SimpleGroup;
 import org.apache.parquet.hadoop.ParquetWriter;
@@ -49,6 +50,13 @@ final class BaseFileReaderTest {
     private static final String ROW_NUMBER = "_tmp_metadata_row_index";
     private static final String SPARK = "org.apache.spark.version";
 
+    private enum Style {
+        DICTIONARY,
+        PLAIN,
+        DELTA,
+        SPLIT
+    }
+
     @TempDir
     java.nio.file.Path folder;
 
@@ -73,16 +81,25 @@ final class BaseFileReaderTest {
                 "fixed_len_byte_array(4) %s (DECIMAL(7,2)) | decimal(7,2)",
                 "fixed_len_byte_array(8) %s (DECIMAL(17,5)) | decimal(17,5)",
                 "fixed_len_byte_array(16) %s (DECIMAL(38,9)) | decimal(38,9)",
-                "binary %s (DECIMAL(20,4)) | decimal(20,4)",
                 "int64 %s (TIMESTAMP(MICROS,true)) | timestamp",
                 "int64 %s (TIMESTAMP(MILLIS,true)) | timestamp",
                 "int64 %s (TIMESTAMP(MICROS,false)) | timestamp_ntz",
+                "int64 %s (TIMESTAMP(MILLIS,false)) | timestamp_ntz",
                 "int96 | timestamp",
+                "int32 %s (INTEGER(16,true)) | smallint",
+                "int32 %s (INTEGER(32,false)) | bigint",
+                "int64 %s (INTEGER(64,false)) | decimal(20,0)",
+                "fixed_len_byte_array(16) %s (DECIMAL(9,2)) | decimal(9,2)",
+                "fixed_len_byte_array(16) %s (DECIMAL(18,2)) | decimal(18,2)",
+                "binary %s (ENUM) | string",
+                "binary %s (JSON) | string",
+                "binary %s (BSON) | binary",
+                "fixed_len_byte_array(5) | binary",
             })
     void columnsOfAFilesOwnTypesAreReadInBatches(String parquet, String type) throws IOException {
         for (String need : List.of("optional", "required")) {
-            for (boolean hasDictionary : List.of(true, false)) {
-                PartitionedFile file = write(column(need, parquet), hasDictionary, Map.of(SPARK, "3.5.7"));
+            for (Style style : List.of(Style.DICTIONARY, Style.PLAIN, Style.DELTA)) {
+                PartitionedFile file = write(column(need, parquet), style, Map.of(SPARK, "3.5.7"));
                 for (String wanted : List.of("v " + type, "v " + type + ", " + ROW_NUMBER + " bigint not null")) {
                     assertTrue(holds(file, wanted), wanted);
                     assertEquals(rows(reference(), file, wanted), rows(reader(), file, wanted));
@@ -95,7 +112,7 @@ final class BaseFileReaderTest {
     @ValueSource(strings = {"int32 %s (DATE) | date", "int64 %s (TIMESTAMP(MICROS,true)) | timestamp"})
     void datesOfTheOldCalendarAreConvertedAsBefore(String column) throws IOException {
         Map<String, String> legacy = Map.of(SPARK, "2.4.8", "org.apache.spark.legacyDateTime", "");
-        PartitionedFile file = write(column("optional", column.split(" \\| ")[0]), true, legacy);
+        PartitionedFile file = write(column("optional", column.split(" \\| ")[0]), Style.DICTIONARY, legacy);
         String wanted = "v " + column.split(" \\| ")[1];
         assertTrue(holds(file, wanted));
         assertEquals(rows(reference(), file, wanted), rows(reader(), file, wanted));
@@ -105,16 +122,32 @@ final class BaseFileReaderTest {
     @ValueSource(
             strings = {"v bigint", "v double", "v string", "v int, added string", "V int", "v int, s struct<a: int>"})
     void otherColumnsAreReadByRows(String wanted) throws IOException {
-        PartitionedFile file = write(column("optional", "int32"), true, Map.of(SPARK, "3.5.7"));
+        PartitionedFile file = write(column("optional", "int32"), Style.PLAIN, Map.of(SPARK, "3.5.7"));
         assertFalse(wanted.indexOf("struct") < 0 && holds(file, wanted));
         assertEquals(rows(reference(), file, wanted), rows(reader(), file, wanted));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {9, 18, 20})
+    void decimalsOfAnyLengthAreReadByRows(int digits) throws IOException {
+        String type = "DECIMAL(" + digits + ",2)";
+        PartitionedFile file = write(column("optional", "binary %s (" + type + ")"), Style.PLAIN, Map.of());
+        assertFalse(holds(file, "v " + type));
+        assertEquals(rows(reference(), file, "v " + type), rows(reader(), file, "v " + type));
+    }
+
+    @Test
+    void anEncodingThatTheVectorizedReaderLacksIsReadByRows() throws IOException {
+        PartitionedFile file = write(column("optional", "double"), Style.SPLIT, Map.of(SPARK, "3.5.7"));
+        assertFalse(holds(file, "v double"));
+        assertEquals(rows(reference(), file, "v double"), rows(reader(), file, "v double"));
     }
 
     @Test
     void largeRowsAreReadByRows() throws IOException {
         MessageType schema = column("optional", "binary %s (STRING)");
         Group row = new SimpleGroup(schema).append("v", "x".repeat((32 << 20) / BATCH + 1));
-        PartitionedFile file = write(schema, List.of(row, row), false, Map.of());
+        PartitionedFile file = write(schema, List.of(row, row), Style.PLAIN, Map.of());
         assertFalse(holds(file, "v string"));
         assertEquals(2, rows(reader(), file, "v string").size());
     }
@@ -124,27 +157,27 @@ final class BaseFileReaderTest {
         return MessageTypeParser.parseMessageType("message m { " + need + " " + named + "; }");
     }
 
-    private PartitionedFile write(MessageType schema, boolean hasDictionary, Map<String, String> metadata)
-            throws IOException {
+    private PartitionedFile write(MessageType schema, Style style, Map<String, String> metadata) throws IOException {
         List<Group> groups = new ArrayList<>();
         for (int row = 0; row < ROWS; row++) {
             Group group = new SimpleGroup(schema);
             boolean isRequired = schema.getType(0).isRepetition(org.apache.parquet.schema.Type.Repetition.REQUIRED);
             if (isRequired || dice.nextInt(5) > 0) {
-                add(group, schema.getType(0).asPrimitiveType(), dice.nextInt(hasDictionary ? 20 : 1 << 30));
+                add(group, schema.getType(0).asPrimitiveType(), dice.nextInt(style == Style.DICTIONARY ? 20 : 1 << 30));
             }
             groups.add(group);
         }
-        return write(schema, groups, hasDictionary, metadata);
+        return write(schema, groups, style, metadata);
     }
 
-    private PartitionedFile write(
-            MessageType schema, List<Group> groups, boolean hasDictionary, Map<String, String> metadata)
+    private PartitionedFile write(MessageType schema, List<Group> groups, Style style, Map<String, String> metadata)
             throws IOException {
         Path path = new Path(folder.resolve(dice.nextInt(1 << 30) + ".parquet").toString());
         try (ParquetWriter<Group> writer = ExampleParquetWriter.builder(path)
                 .withType(schema)
-                .withDictionaryEncoding(hasDictionary)
+                .withDictionaryEncoding(style == Style.DICTIONARY)
+                .withWriterVersion(style == Style.DELTA ? WriterVersion.PARQUET_2_0 : WriterVersion.PARQUET_1_0)
+                .withByteStreamSplitEncoding(style == Style.SPLIT)
                 .withPageSize(512)
                 .withExtraMetaData(metadata)
                 .build()) {
@@ -190,7 +223,7 @@ final class BaseFileReaderTest {
                 group.add("v", Binary.fromConstantByteArray(padded(number, type.getTypeLength())));
                 break;
             default:
-                boolean isText = type.toString().contains("STRING");
+                boolean isText = type.toString().matches(".*(STRING|ENUM|JSON).*");
                 group.add(
                         "v",
                         isText ? Binary.fromString(number + " ü 👍") : Binary.fromConstantByteArray(padded(number, 8)));
