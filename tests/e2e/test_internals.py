@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,7 +19,9 @@ from tests.e2e.events import Change, make_topics
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
 COLUMNS = {"id": "int", "v": nullable("string")}
-ROWS = 60
+ROWS = 1500
+LARGE = 1 << 20
+"""Bytes of a file that a merge reads in batches."""
 COMPARED = ("outcome", "offsets", "read", "applied", "superseded", "ignored", "rejected", "schema_ids")
 
 
@@ -40,6 +43,11 @@ def own_rows(frame: DataFrame) -> DataFrame:
     return frame.select(*(name for name in frame.columns if not name.startswith("_hoodie_")))
 
 
+def text(seed: int) -> str:
+    """Return a text that takes 2 KB in a file."""
+    return random.Random(seed).randbytes(2000).hex()  # noqa: S311  data, no secret
+
+
 def test_a_run_without_internals_gives_the_same_rows(make_deployment: Callable[[], Deployment]) -> None:
     """Load, update, delete and idle; each phase in a process with a JVM."""
     deployment = make_deployment()
@@ -50,8 +58,8 @@ def test_a_run_without_internals_gives_the_same_rows(make_deployment: Callable[[
         settings.write(LIGHT_JVM)
     lake = deployment.root / "plain-lake"
     phases = [
-        [Change("c", {"id": n, "v": f"v{n}"}, at=n) for n in range(ROWS)],
-        [Change("u", {"id": n, "v": f"w{n}"}, at=ROWS + n) for n in range(ROWS // 2)],
+        [Change("c", {"id": n, "v": text(n)}, at=n) for n in range(ROWS)],
+        [Change("u", {"id": n, "v": text(ROWS + n)}, at=ROWS + n) for n in range(ROWS // 2)],
         [Change("d", {"id": n, "v": None}, at=2 * ROWS + n) for n in range(0, ROWS, 3)],
         [],
     ]
@@ -65,6 +73,7 @@ def test_a_run_without_internals_gives_the_same_rows(make_deployment: Callable[[
         outcomes.append(plain["outcome"])
 
     assert outcomes == ["committed", "committed", "committed", "idle"]
+    assert all(file.stat().st_size > LARGE for file in (lake / "plain").glob("*.parquet"))
     both = [own_rows(deployment.frame("plain"))]
     both.append(own_rows(deployment.spark.read.format("hudi").load(str(lake / "plain"))))
     assert both[0].count() == both[1].count() == ROWS * 2 // 3

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.internal.schema.InternalSchema;
 import org.apache.hudi.storage.StorageConfiguration;
@@ -33,7 +34,8 @@ import scala.collection.Seq;
  *
  * <p>Hudi merges the rows of Spark's other reader, which looks for default values of all columns in each row
  * (ParquetRowConverter.currentRecord, Spark 3.5.7). That one is left what the vectorized reader would convert, lacks, or
- * holds in large pieces: other types, missing and nested columns, filters, some encodings, and large rows.
+ * holds in large pieces: other types, missing and nested columns, filters, some encodings, and large rows. Small files are
+ * left to it, too: the batches of a file cost 7 ms.
  */
 final class BaseFileReader implements SparkColumnarFileReader {
     private static final long serialVersionUID = 1;
@@ -54,12 +56,14 @@ final class BaseFileReader implements SparkColumnarFileReader {
     private final SparkColumnarFileReader byRows;
     private final SparkColumnarFileReader byBatches;
     private final int batchRows;
+    private final long smallest;
 
-    /** Take two readers of rows, and the number of rows that the second one holds. */
-    BaseFileReader(SparkColumnarFileReader byRows, SparkColumnarFileReader byBatches, int batchRows) {
+    /** Take two readers of rows, the number of rows that the second one holds, and the bytes from which it pays. */
+    BaseFileReader(SparkColumnarFileReader byRows, SparkColumnarFileReader byBatches, int batchRows, long smallest) {
         this.byRows = byRows;
         this.byBatches = byBatches;
         this.batchRows = batchRows;
+        this.smallest = smallest;
     }
 
     @Override
@@ -87,10 +91,14 @@ final class BaseFileReader implements SparkColumnarFileReader {
                 && Arrays.stream(wanted.fields()).allMatch(field -> field.dataType() instanceof AtomicType);
     }
 
-    /** Tell whether a file has these columns with these types, and batches of a moderate size. */
+    /** Tell whether a file is large and has these columns with these types, in batches of a moderate size. */
     boolean holds(PartitionedFile file, StructType wanted, Configuration configuration) {
         ParquetMetadata footer;
         try {
+            Path path = file.toPath();
+            if (path.getFileSystem(configuration).getFileStatus(path).getLen() < smallest) {
+                return false;
+            }
             footer = ParquetFooterReader.readFooter(configuration, file, ParquetFooterReader.WITH_ROW_GROUPS);
         } catch (IOException unreadable) {
             return false; // the reader by rows says why

@@ -14,6 +14,9 @@ import scala.collection.immutable.Map;
 final class ColumnarAdapter extends Spark3_5Adapter {
     private static final long serialVersionUID = 1;
 
+    /** Bytes of a file from which batches pay: some 20,000 rows. */
+    private static final long SMALLEST = 1L << 20;
+
     /** Make it the adapter of this JVM. Call before Hudi's classes keep theirs. */
     static void install() {
         SparkAdapterSupport$ support = SparkAdapterSupport$.MODULE$;
@@ -36,6 +39,6 @@ final class ColumnarAdapter extends Spark3_5Adapter {
         }
         Map<String, String> inRows = options.$plus(new Tuple2<>(FileFormat.OPTION_RETURNING_BATCH(), "false"));
         SparkColumnarFileReader byBatches = super.createParquetFileReader(true, conf, inRows, hadoop);
-        return new BaseFileReader(reader, byBatches, conf.parquetVectorizedReaderBatchSize());
+        return new BaseFileReader(reader, byBatches, conf.parquetVectorizedReaderBatchSize(), SMALLEST);
     }
 }

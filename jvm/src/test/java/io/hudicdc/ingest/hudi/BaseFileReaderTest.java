@@ -144,6 +144,15 @@ final class BaseFileReaderTest {
     }
 
     @Test
+    void aSmallFileIsReadByRows() throws IOException {
+        PartitionedFile file = write(column("optional", "int32"), Style.PLAIN, Map.of());
+        SparkColumnarFileReader adapted =
+                new ColumnarAdapter().createParquetFileReader(false, conf(), options("true"), configuration);
+        assertFalse(((BaseFileReader) adapted).holds(file, StructType.fromDDL("v int"), configuration));
+        assertEquals(rows(reference(), file, "v int"), rows(adapted, file, "v int"));
+    }
+
+    @Test
     void largeRowsAreReadByRows() throws IOException {
         MessageType schema = column("optional", "binary %s (STRING)");
         Group row = new SimpleGroup(schema).append("v", "x".repeat((32 << 20) / BATCH + 1));
@@ -269,17 +278,19 @@ final class BaseFileReaderTest {
     }
 
     private SparkColumnarFileReader reader() {
-        return new ColumnarAdapter().createParquetFileReader(false, conf(), options(), configuration);
+        SparkColumnarFileReader byBatches =
+                new Spark3_5Adapter().createParquetFileReader(true, conf(), options("false"), configuration);
+        return new BaseFileReader(reference(), byBatches, BATCH, 0);
     }
 
     private SparkColumnarFileReader reference() {
-        return new Spark3_5Adapter().createParquetFileReader(false, conf(), options(), configuration);
+        return new Spark3_5Adapter().createParquetFileReader(false, conf(), options("true"), configuration);
     }
 
-    /** Return the option that Hudi sets for a merge, which a reader by rows ignores. */
-    private static scala.collection.immutable.Map<String, String> options() {
+    /** Return the option that each reader needs. */
+    private static scala.collection.immutable.Map<String, String> options(String isReturningBatch) {
         scala.collection.immutable.Map<String, String> none = Map$.MODULE$.empty();
-        return none.$plus(new Tuple2<>(FileFormat.OPTION_RETURNING_BATCH(), "true"));
+        return none.$plus(new Tuple2<>(FileFormat.OPTION_RETURNING_BATCH(), isReturningBatch));
     }
 
     private static SQLConf conf() {
