@@ -257,7 +257,8 @@ def test_nothing_that_ran_is_listed_as_not_tested() -> None:
 def test_the_recorded_claims_are_those_of_tests_that_pass() -> None:
     """A renamed or removed test leaves its result in docs/places/tests.json, and so does a failed one."""
     recorded = json.loads((DOCS / "places" / "tests.json").read_text(encoding="utf-8"))["tests"]
-    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "places").glob("test_*.py"))
+    modules = (ROOT / "tests" / "places").glob("test_*.py")
+    sources = "".join(path.read_text(encoding="utf-8") for path in modules)
     names = set(re.findall(r"^ *def test_(\w+)", sources, re.MULTILINE))
     claims = [test["claim"].partition(" (")[0].replace(" ", "_") for test in recorded]
     assert [claim for claim in claims if claim not in names] == []
