@@ -73,7 +73,7 @@ def test_a_run_without_internals_gives_the_same_rows(make_deployment: Callable[[
         outcomes.append(plain["outcome"])
 
     assert outcomes == ["committed", "committed", "committed", "idle"]
-    assert all(file.stat().st_size > LARGE for file in (lake / "plain").glob("*.parquet"))
+    assert min(file.stat().st_size for file in (lake / "plain").glob("*.parquet")) > LARGE
     both = [own_rows(deployment.frame("plain"))]
     both.append(own_rows(deployment.spark.read.format("hudi").load(str(lake / "plain"))))
     assert both[0].count() == both[1].count() == ROWS * 2 // 3

@@ -64,8 +64,8 @@ def test_hudis_rules_meet_the_plans_that_read_a_table(outer_spark: SparkSession,
     assert [row.id for row in read.collect()] == [1]
 
 
-def test_merges_read_base_files_in_batches(outer_spark: SparkSession) -> None:
-    """Hudi asks its adapter for the reader, and BaseFileReaderTest.java compares both readers."""
+def test_hudi_asks_our_adapter_for_readers(outer_spark: SparkSession) -> None:
+    """BaseFileReaderTest.java compares the reader that it gives with Hudi's."""
     support = getattr(jvm_of(outer_spark).org.apache.hudi, "SparkAdapterSupport$")
     adapter = getattr(support, "MODULE$").sparkAdapter()
     assert adapter.getClass().getName() == "io.hudicdc.ingest.hudi.ColumnarAdapter"

@@ -35,7 +35,7 @@ import scala.collection.Seq;
  * <p>Hudi merges the rows of Spark's other reader, which looks for default values of all columns in each row
  * (ParquetRowConverter.currentRecord, Spark 3.5.7). That one is left what the vectorized reader would convert, lacks, or
  * holds in large pieces: other types, missing and nested columns, filters, some encodings, and large rows. Small files are
- * left to it, too: the batches of a file cost 7 ms.
+ * left to it, too: in tables of 1,000 rows batches cost a commit 15 ms.
  */
 final class BaseFileReader implements SparkColumnarFileReader {
     private static final long serialVersionUID = 1;

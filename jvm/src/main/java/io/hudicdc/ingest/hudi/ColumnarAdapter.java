@@ -14,7 +14,7 @@ import scala.collection.immutable.Map;
 final class ColumnarAdapter extends Spark3_5Adapter {
     private static final long serialVersionUID = 1;
 
-    /** Bytes of a file from which batches pay: some 20,000 rows. */
+    /** Bytes of a file from which they are read in batches: some 15,000 rows of twelve columns. */
     private static final long SMALLEST = 1L << 20;
 
     /** Make it the adapter of this JVM. Call before Hudi's classes keep theirs. */

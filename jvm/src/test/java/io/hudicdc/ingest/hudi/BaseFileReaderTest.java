@@ -123,7 +123,7 @@ final class BaseFileReaderTest {
             strings = {"v bigint", "v double", "v string", "v int, added string", "V int", "v int, s struct<a: int>"})
     void otherColumnsAreReadByRows(String wanted) throws IOException {
         PartitionedFile file = write(column("optional", "int32"), Style.PLAIN, Map.of(SPARK, "3.5.7"));
-        assertFalse(wanted.indexOf("struct") < 0 && holds(file, wanted));
+        assertFalse(holds(file, wanted));
         assertEquals(rows(reference(), file, wanted), rows(reader(), file, wanted));
     }
 
@@ -274,10 +274,10 @@ final class BaseFileReaderTest {
     }
 
     private boolean holds(PartitionedFile file, String wanted) {
-        return ((BaseFileReader) reader()).holds(file, StructType.fromDDL(wanted), configuration);
+        return reader().holds(file, StructType.fromDDL(wanted), configuration);
     }
 
-    private SparkColumnarFileReader reader() {
+    private BaseFileReader reader() {
         SparkColumnarFileReader byBatches =
                 new Spark3_5Adapter().createParquetFileReader(true, conf(), options("false"), configuration);
         return new BaseFileReader(reference(), byBatches, BATCH, 0);
