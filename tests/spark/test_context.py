@@ -64,8 +64,8 @@ def test_hudis_rules_meet_the_plans_that_read_a_table(outer_spark: SparkSession,
     assert [row.id for row in read.collect()] == [1]
 
 
-def test_hudi_asks_our_adapter_for_readers(outer_spark: SparkSession) -> None:
-    """BaseFileReaderTest.java compares the reader that it gives with Hudi's."""
+def test_hudi_asks_our_adapter_for_readers_and_shuffles(outer_spark: SparkSession) -> None:
+    """BaseFileReaderTest.java and BucketShuffleTest.java compare them with Hudi's."""
     support = getattr(jvm_of(outer_spark).org.apache.hudi, "SparkAdapterSupport$")
     adapter = getattr(support, "MODULE$").sparkAdapter()
-    assert adapter.getClass().getName() == "io.hudicdc.ingest.hudi.ColumnarAdapter"
+    assert adapter.getClass().getName() == "io.hudicdc.ingest.hudi.TunedAdapter"

@@ -21,7 +21,7 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * Hudi's extension of Spark, whose costly rules look only at plans that concern them, and whose merges read in batches.
+ * Hudi's extension of Spark, whose costly rules look only at plans that concern them, with {@link TunedAdapter}.
  *
  * <p>Three rules of Hudi 1.2.0 look for a scan of a Hudi table below each operator of each plan, after each step of the
  * analyzer and the optimizer: a quarter of the time of all rules in a run, whose plans mostly read no Hudi table.
@@ -34,7 +34,7 @@ public final class HudiExtension extends AbstractFunction1<SparkSessionExtension
 
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
-        ColumnarAdapter.install();
+        TunedAdapter.install();
         new HoodieSparkSessionExtension().apply(new Forwarding(extensions));
         return BoxedUnit.UNIT;
     }

@@ -147,7 +147,7 @@ final class BaseFileReaderTest {
     void aSmallFileIsReadByRows() throws IOException {
         PartitionedFile file = write(column("optional", "int32"), Style.PLAIN, Map.of());
         SparkColumnarFileReader adapted =
-                new ColumnarAdapter().createParquetFileReader(false, conf(), options("true"), configuration);
+                new TunedAdapter().createParquetFileReader(false, conf(), options("true"), configuration);
         assertFalse(((BaseFileReader) adapted).holds(file, StructType.fromDDL("v int"), configuration));
         assertEquals(rows(reference(), file, "v int"), rows(adapted, file, "v int"));
     }

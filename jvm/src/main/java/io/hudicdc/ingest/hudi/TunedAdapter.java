@@ -3,15 +3,24 @@ package io.hudicdc.ingest.hudi;
 import java.lang.reflect.Field;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hudi.SparkAdapterSupport$;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.adapter.Spark3_5Adapter;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.SparkColumnarFileReader;
 import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 import scala.collection.immutable.Map;
 
-/** Hudi's adapter for Spark 3.5, with {@link BaseFileReader} in place of Spark's reader by rows. */
-final class ColumnarAdapter extends Spark3_5Adapter {
+/**
+ * Hudi's adapter for Spark 3.5, with {@link BaseFileReader} in place of Spark's reader by rows, and {@link BucketShuffle}
+ * in place of Hudi's.
+ */
+final class TunedAdapter extends Spark3_5Adapter {
     private static final long serialVersionUID = 1;
 
     /** Bytes of a file from which they are read in batches: some 15,000 rows of twelve columns. */
@@ -24,7 +33,7 @@ final class ColumnarAdapter extends Spark3_5Adapter {
         try {
             Field adapter = SparkAdapterSupport$.class.getDeclaredField("sparkAdapter"); // no option names another
             adapter.setAccessible(true);
-            adapter.set(support, new ColumnarAdapter());
+            adapter.set(support, new TunedAdapter());
         } catch (ReflectiveOperationException otherHudi) {
             return; // it works as before, only slower
         }
@@ -40,5 +49,11 @@ final class ColumnarAdapter extends Spark3_5Adapter {
         Map<String, String> inRows = options.$plus(new Tuple2<>(FileFormat.OPTION_RETURNING_BATCH(), "false"));
         SparkColumnarFileReader byBatches = super.createParquetFileReader(true, conf, inRows, hadoop);
         return new BaseFileReader(reader, byBatches, conf.parquetVectorizedReaderBatchSize(), SMALLEST);
+    }
+
+    @Override
+    public Dataset<Row> internalCreateDataFrame(
+            SparkSession session, RDD<InternalRow> rows, StructType schema, boolean isStreaming) {
+        return super.internalCreateDataFrame(session, BucketShuffle.of(rows, schema), schema, isStreaming);
     }
 }
