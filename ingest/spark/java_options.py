@@ -1,6 +1,7 @@
 """The options of a JVM that is started here: ingest's, unless the user's serve the same purpose."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -43,29 +44,38 @@ FIRST_TIER: Final = JavaOption("-XX:TieredStopAtLevel=1", ("Tiered", "-Xint", "-
 """Without HotSpot's optimising compiler: it costs a short run more than it saves."""
 SERIAL: Final = JavaOption("-XX:+UseSerialGC", ("GC",))
 """Without the threads of a parallel collector, for the same reason."""
+PARALLEL: Final = JavaOption("-XX:+UseParallelGC", ("GC",))
+"""HotSpot's default, G1, works beside the tasks for short pauses, which nobody waits for here."""
+
+ENVIRONMENT: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+"""Java's own variables.  A JVM does not start with the names of two collectors."""
 
 TUNED: Final = (COMPILE_HUGE, NO_PROBES)
 """Faster code and starts.  Results are the same without them."""
 EXECUTOR: Final = (TIME_ZONE,)
 DRIVER: Final = (TIME_ZONE, END_WITHOUT_MEMORY, LOGGING)
 SHORT: Final = (FIRST_TIER, SERIAL)
+LONG: Final = (PARALLEL,)
 
 
 def driver_options(
     options: str, archive: ClassArchive | None, *, is_short: bool, is_tuned: bool = True
 ) -> str:
     """Add ingest's options to the user's for a driver.  `is_short` if it ends after little work."""
-    added = _add(options, (*_tuned(is_short=is_short, is_tuned=is_tuned), *DRIVER))
+    added = _add(options, (*_tuned(options, is_short=is_short, is_tuned=is_tuned), *DRIVER))
     return " ".join(filter(None, (archive.options() if archive else "", added)))
 
 
 def executor_options(options: str, *, is_short: bool, is_tuned: bool = True) -> str:
     """Add ingest's options to the user's for the executors of a cluster."""
-    return _add(options, (*EXECUTOR, *_tuned(is_short=is_short, is_tuned=is_tuned)))
+    return _add(options, (*EXECUTOR, *_tuned(options, is_short=is_short, is_tuned=is_tuned)))
 
 
-def _tuned(*, is_short: bool, is_tuned: bool) -> tuple[JavaOption, ...]:
-    return (*TUNED, *(SHORT if is_short else ())) if is_tuned else ()
+def _tuned(options: str, *, is_short: bool, is_tuned: bool) -> Iterator[JavaOption]:
+    """Return what makes this JVM faster, unless the user's options or variables say otherwise."""
+    named = " ".join((options, *(os.environ.get(name, "") for name in ENVIRONMENT)))
+    tuned = (*TUNED, *(SHORT if is_short else LONG)) if is_tuned else ()
+    return (option for option in tuned if option.is_needed(named))
 
 
 def _add(options: str, own: Iterable[JavaOption]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ingest.spark.class_archive import END, OLDEST, ClassArchive, class_archive
-from ingest.spark.java_options import driver_options
+from ingest.spark.java_options import driver_options, executor_options
 from ingest.spark.jdk import Java, find_java
 
 MAP = "-XX:SharedArchiveFile="
@@ -161,6 +161,19 @@ def test_a_short_run_is_spared_compiler_and_collector_threads() -> None:
     """Unless the user's options name one; a lasting run has both."""
     short = driver_options("", None, is_short=True)
     assert "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" in short
-    assert "Tiered" not in driver_options("", None, is_short=False)
+    lasting = driver_options("", None, is_short=False)
+    assert "Tiered" not in lasting
+    assert "-XX:+UseParallelGC" in lasting
     own = driver_options("-XX:+UseZGC -XX:TieredStopAtLevel=3", None, is_short=True)
     assert own.count("GC") == own.count("Tiered") == 1
+
+
+@pytest.mark.parametrize("is_short", [True, False])
+def test_a_collector_in_javas_own_variables_wins(
+    is_short: bool,  # noqa: FBT001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A JVM does not start with the names of two collectors."""
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-XX:+UseG1GC")
+    assert "GC" not in driver_options("", None, is_short=is_short)
+    assert "GC" not in executor_options("", is_short=is_short)
