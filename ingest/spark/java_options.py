@@ -45,7 +45,7 @@ FIRST_TIER: Final = JavaOption("-XX:TieredStopAtLevel=1", ("Tiered", "-Xint", "-
 SERIAL: Final = JavaOption("-XX:+UseSerialGC", ("GC",))
 """Without the threads of a parallel collector, for the same reason."""
 PARALLEL: Final = JavaOption("-XX:+UseParallelGC", ("GC",))
-"""HotSpot's default, G1, works beside the tasks for short pauses, which nobody waits for here."""
+"""HotSpot's default, G1, gives throughput for short pauses.  A run wants throughput."""
 
 ENVIRONMENT: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 """Java's own variables.  A JVM does not start with the names of two collectors."""
