@@ -66,6 +66,8 @@ def test_hudis_rules_meet_the_plans_that_read_a_table(outer_spark: SparkSession,
 
 def test_hudi_asks_our_adapter_for_readers_and_shuffles(outer_spark: SparkSession) -> None:
     """BaseFileReaderTest.java and BucketShuffleTest.java compare them with Hudi's."""
-    support = getattr(jvm_of(outer_spark).org.apache.hudi, "SparkAdapterSupport$")
-    adapter = getattr(support, "MODULE$").sparkAdapter()
-    assert adapter.getClass().getName() == "io.hudicdc.ingest.hudi.TunedAdapter"
+    jvm = jvm_of(outer_spark)
+    hudi, sql = jvm.org.apache.hudi, jvm.org.apache.spark.sql
+    for package, name in ((hudi, "SparkAdapterSupport$"), (sql, "BucketPartitionUtils$")):
+        adapter = getattr(getattr(package, name), "MODULE$").sparkAdapter()
+        assert adapter.getClass().getName() == "io.hudicdc.ingest.hudi.TunedAdapter"

@@ -31,6 +31,7 @@ import scala.reflect.ClassTag;
 final class RowSerializer extends Serializer implements Serializable {
     private static final long serialVersionUID = 1;
     private static final int COPIED = 1 << 12;
+    private static final int END = -1;
 
     private final int columns;
 
@@ -140,7 +141,7 @@ final class RowSerializer extends Serializer implements Serializable {
 
         @Override
         public Iterator<Tuple2<Object, Object>> asKeyValueIterator() {
-            return new Rows(in, columns);
+            return new Rows();
         }
 
         @Override
@@ -156,62 +157,45 @@ final class RowSerializer extends Serializer implements Serializable {
                 throw new UncheckedIOException(failed);
             }
         }
-    }
 
-    /** The buckets and rows of a stream, which it closes at its end. */
-    private static final class Rows extends AbstractIterator<Tuple2<Object, Object>> {
-        private static final int END = -1;
+        /** The buckets and rows of a stream, which it closes at its end. */
+        private final class Rows extends AbstractIterator<Tuple2<Object, Object>> {
+            private final UnsafeRow row = new UnsafeRow(columns);
+            private byte[] bytes = new byte[COPIED];
+            private int bucket = readBucket();
 
-        private final DataInputStream in;
-        private final UnsafeRow row;
-        private byte[] bytes = new byte[COPIED];
-        private int bucket;
-
-        Rows(DataInputStream in, int columns) {
-            this.in = in;
-            row = new UnsafeRow(columns);
-            bucket = readBucket();
-        }
-
-        @Override
-        public boolean hasNext() {
-            return bucket != END;
-        }
-
-        @Override
-        public Tuple2<Object, Object> next() {
-            if (bucket == END) {
-                throw new NoSuchElementException();
+            @Override
+            public boolean hasNext() {
+                return bucket != END;
             }
-            try {
-                int size = in.readInt();
-                bytes = bytes.length < size ? new byte[size] : bytes;
-                in.readFully(bytes, 0, size);
-                row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET, size);
-            } catch (IOException failed) {
-                throw new UncheckedIOException(failed);
-            }
-            Tuple2<Object, Object> next = new Tuple2<>(bucket, row);
-            bucket = readBucket();
-            return next;
-        }
 
-        private int readBucket() {
-            try {
-                return in.readInt();
-            } catch (EOFException end) {
-                close();
-                return END;
-            } catch (IOException failed) {
-                throw new UncheckedIOException(failed);
+            @Override
+            public Tuple2<Object, Object> next() {
+                if (bucket == END) {
+                    throw new NoSuchElementException();
+                }
+                try {
+                    int size = in.readInt();
+                    bytes = bytes.length < size ? new byte[size] : bytes;
+                    in.readFully(bytes, 0, size);
+                    row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET, size);
+                } catch (IOException failed) {
+                    throw new UncheckedIOException(failed);
+                }
+                Tuple2<Object, Object> next = new Tuple2<>(bucket, row);
+                bucket = readBucket();
+                return next;
             }
-        }
 
-        private void close() {
-            try {
-                in.close();
-            } catch (IOException failed) {
-                throw new UncheckedIOException(failed);
+            private int readBucket() {
+                try {
+                    return in.readInt();
+                } catch (EOFException end) {
+                    close();
+                    return END;
+                } catch (IOException failed) {
+                    throw new UncheckedIOException(failed);
+                }
             }
         }
     }

@@ -91,7 +91,7 @@ final class BucketShuffleTest {
                         "'' as _hoodie_commit_time",
                         "'' as _hoodie_commit_seqno",
                         "cast(id as string) as _hoodie_record_key",
-                        paths == 1 ? "''" : "concat('p=', id % " + paths + ") as _hoodie_partition_path",
+                        (paths == 1 ? "''" : "concat('p=', id % " + paths + ")") + " as _hoodie_partition_path",
                         "'' as _hoodie_file_name",
                         "id as " + KEY,
                         "if(id % 3 = 0, null, repeat('x', cast(pow(id % 20, 3) as int))) as text");
