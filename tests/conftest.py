@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from ingest.jars.artifacts import spark_jars
 from ingest.local.servers import Addresses
+from ingest.spark.java import start_context
 from ingest.spark.session import class_path, launch_conf, prepare_context, session_of
 from tests.e2e.deployment import Deployments
 
@@ -90,12 +91,10 @@ def ingest_spark() -> Iterator[SparkSession]:
         conf = launch_conf(
             "local[2]", {"spark.driver.extraJavaOptions": options, "spark.driver.memory": "3g"}, spark_jars()
         )
-        conf["spark.sql.session.timeZone"] = OUTER_ZONE
-        builder = SparkSession.builder.appName(f"tests-{os.getpid()}")
-        for key, value in conf.items():
-            builder = builder.config(key, value)
+        conf |= {"spark.sql.session.timeZone": OUTER_ZONE, "spark.app.name": f"tests-{os.getpid()}"}
         with class_path(spark_jars()):
-            spark = builder.getOrCreate()
+            start_context(conf)
+            spark = SparkSession.builder.getOrCreate()
         prepare_context(spark)
         yield spark
         spark.stop()

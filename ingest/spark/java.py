@@ -3,13 +3,14 @@
 It lies below the rooms that call Java (`hudi`, `order`, `decode`, `spark`), so that each may import it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import attrs
 from py4j.java_gateway import JavaClass
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
 
 
@@ -61,6 +62,20 @@ def jvm_of(spark: SparkSession) -> Any:
 def uses_internals(spark: SparkSession) -> bool:
     """Whether a session may use internals that can be turned off, see `[spark] internals`."""
     return spark.conf.get(INTERNALS, "true") != "false"
+
+
+class TunedContext(SparkContext):
+    """A context of a JVM with ingest's functions.  `TunedContext.java` says what it spares jobs."""
+
+    def _initialize_context(self, jconf: Any) -> Any:
+        jvm: Any = self._jvm
+        return jvm.JavaSparkContext(jvm.io.hudicdc.ingest.spark.TunedContext(jconf))
+
+
+def start_context(settings: Mapping[str, str]) -> None:
+    """Start this process's context, unless it has one.  Sessions are then opened in it."""
+    if SparkContext._active_spark_context is None:  # noqa: SLF001  pyspark would start one, to tell
+        TunedContext(conf=SparkConf().setAll(list(settings.items())))
 
 
 def hadoop_of(spark: SparkSession) -> Any:

@@ -24,7 +24,7 @@ from ingest.settings.secret import MASKED_NAMES
 from ingest.spark.catalog import IMPLEMENTATION, LASTING
 from ingest.spark.class_archive import ClassArchive
 from ingest.spark.functions import register_functions
-from ingest.spark.java import INTERNALS, hadoop_of, jvm_of, uses_internals
+from ingest.spark.java import INTERNALS, hadoop_of, jvm_of, start_context, uses_internals
 from ingest.spark.java_options import (
     DRIVER_OPTIONS,
     EXECUTOR_OPTIONS,
@@ -160,11 +160,9 @@ def start_session(
     settings = (
         session_conf(conf) if submitted() else launch_conf(master, conf, jars, archive, is_short=is_short)
     )
-    builder = SparkSession.builder.appName(app_name)
-    for key, value in settings.items():
-        builder = builder.config(key, value)
+    is_tuned = not submitted() and _has_own_classes(conf, jars)
     with _without_interruption(), class_path(jars):
-        spark = _started(builder)
+        spark = _started({**settings, "spark.app.name": app_name}, is_tuned=is_tuned)
     _check(spark)
     if submitted():
         check_session_jars(spark)
@@ -175,9 +173,14 @@ def start_session(
     return spark
 
 
-def _started(builder: SparkSession.Builder) -> SparkSession:
+def _started(settings: Mapping[str, str], *, is_tuned: bool) -> SparkSession:
     """Start the session.  Raises `SparkStartError` if the JVM or the context does not start."""
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
     try:
+        if is_tuned:
+            start_context(settings)
         return builder.getOrCreate()
     except PySparkRuntimeError as error:
         if error.getErrorClass() != "JAVA_GATEWAY_EXITED":
@@ -316,7 +319,7 @@ def launch_conf(
     """
     local = is_local(master)
     is_tuned = conf.get(INTERNALS) != "false"
-    has_functions = local and is_tuned and any(jar.name.startswith("ingest-functions") for jar in jars)
+    has_functions = local and _has_own_classes(conf, jars)
     defaults = {
         **(LOCAL_DEFAULTS if local else {}),
         **({"spark.sql.shuffle.partitions": str(threads(master))} if local else {}),
@@ -338,6 +341,12 @@ def launch_conf(
         EXTENSIONS: extensions.replace(EXTENSION, LIGHT_EXTENSION) if has_functions else extensions,
     }
     return {**defaults, **settings, **fixed}
+
+
+def _has_own_classes(conf: Mapping[str, str], jars: Sequence[Path]) -> bool:
+    """Whether a JVM still to be started may use ingest's classes in place of Spark's and Hadoop's."""
+    has_functions = any(jar.name.startswith("ingest-functions") for jar in jars)
+    return has_functions and conf.get(INTERNALS) != "false"
 
 
 def _split_methods(spark: SparkSession) -> Mapping[str, str]:

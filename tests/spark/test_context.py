@@ -1,4 +1,4 @@
-"""What a context of ours spares its jobs changes no result: code kept, origins forgotten, rules passed by."""
+"""What a context of ours spares its jobs changes no result: code kept, rules passed by, closures trusted."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.spark.java import hadoop_of, jvm_of
-from ingest.spark.session import EXTENSIONS, LIGHT_EXTENSION
+from ingest.spark.session import EXTENSIONS, LIGHT_EXTENSION, SERIALIZER
 
 pytestmark = pytest.mark.spark
 
@@ -71,3 +71,23 @@ def test_hudi_asks_our_adapter_for_readers_and_shuffles(outer_spark: SparkSessio
     for package, name in ((hudi, "SparkAdapterSupport$"), (sql, "BucketPartitionUtils$")):
         adapter = getattr(getattr(package, name), "MODULE$").sparkAdapter()
         assert adapter.getClass().getName() == "io.hudicdc.ingest.hudi.TunedAdapter"
+
+
+def test_tasks_share_the_serializer_of_their_jvm(outer_spark: SparkSession) -> None:
+    """A shuffle's serializer reaches a task as bytes.  The session still names the one that Hudi demands."""
+    jvm, conf = jvm_of(outer_spark), outer_spark.sparkContext.getConf()
+    ours = jvm.org.apache.spark.SparkEnv.get().serializer()
+
+    read_back = jvm.org.apache.commons.lang3.SerializationUtils.clone(ours)
+
+    assert ours.getClass().getName() == "io.hudicdc.ingest.spark.SharedKryo"
+    assert read_back.equals(ours)  # Java's: the same object
+    assert conf.get("spark.serializer") == SERIALIZER
+
+
+def test_closures_are_taken_as_they_are(outer_spark: SparkSession) -> None:
+    """Spark reads a closure's class and serializes it.  One that cannot be fails with its stage."""
+    context = outer_spark.sparkContext._jsc.sc()  # noqa: SLF001  pyspark has no public way there
+    unserializable = jvm_of(outer_spark).java.lang.Object()
+
+    assert context.clean(unserializable, True).equals(unserializable)  # noqa: FBT003  Java's: check it

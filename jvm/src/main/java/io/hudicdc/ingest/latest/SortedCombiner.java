@@ -12,23 +12,24 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 
-/** The last row of each group, from rows sorted by group and order; with the partial rows that it needs. */
+/**
+ * The last row of each group, from rows sorted by group and order; with the partial rows that it needs.
+ *
+ * <p>What only partial rows need is made for the first of them: it costs a small batch more than the batch.
+ */
 final class SortedCombiner implements Iterator<InternalRow> {
     private final Iterator<InternalRow> rows;
     private final RowLayout layout;
     private final BaseOrdering byGroup;
-    private final BaseOrdering byGroupAndOrder;
-    private final UnsafeProjection event;
-    private final UnsafeProjection completed;
+    private BaseOrdering byGroupAndOrder;
+    private UnsafeProjection event;
+    private UnsafeProjection completed;
     private UnsafeRow next;
 
     SortedCombiner(Iterator<InternalRow> rows, RowLayout layout) {
         this.rows = rows;
         this.layout = layout;
         byGroup = layout.byGroup();
-        byGroupAndOrder = layout.byGroupAndOrder();
-        event = layout.mayBePartial() ? layout.event() : null;
-        completed = layout.mayBePartial() ? layout.completed() : null;
         next = read();
     }
 
@@ -52,6 +53,9 @@ final class SortedCombiner implements Iterator<InternalRow> {
         List<UnsafeRow> later = List.of();
         for (UnsafeRow row = next; row != null && byGroup.compare(last, row) == 0; row = next) {
             boolean isPartial = layout.isPartial(row);
+            if (isPartial && completed == null) {
+                preparePartial();
+            }
             UnsafeRow dropped = last;
             if (isPartial && base != null && byGroupAndOrder.compare(base, row) == 0) {
                 dropped = row; // the same event: its whole row counts
@@ -70,6 +74,12 @@ final class SortedCombiner implements Iterator<InternalRow> {
             next = read();
         }
         return later.isEmpty() ? last : complete(last, base, later);
+    }
+
+    private void preparePartial() {
+        byGroupAndOrder = layout.byGroupAndOrder();
+        event = layout.event();
+        completed = layout.completed();
     }
 
     private InternalRow complete(UnsafeRow last, UnsafeRow base, List<UnsafeRow> later) {

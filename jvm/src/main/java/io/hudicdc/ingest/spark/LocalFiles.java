@@ -1,6 +1,8 @@
 package io.hudicdc.ingest.spark;
 
 import java.io.IOException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
@@ -35,26 +37,36 @@ public final class LocalFiles extends LocalFileSystem {
         if (names == null) {
             return super.listStatus(folder); // no folder, or none that can be read
         }
+        Path parent = folder.makeQualified(getUri(), getWorkingDirectory());
         List<FileStatus> found = new ArrayList<>(names.length);
         for (String name : names) {
-            Path path = new Path(folder, new Path(null, null, name)); // which takes a colon for no scheme
-            if (isChecksumFile(path)) {
-                continue;
+            if (name.startsWith(".") && name.endsWith(".crc")) {
+                continue; // as `ChecksumFileSystem.isChecksumFile`
             }
             try {
-                found.add(status(path));
+                found.add(status(in(parent, name)));
             } catch (NoSuchFileException gone) {
                 continue;
-            } catch (FileSystemException | InvalidPathException | UnsupportedOperationException unusual) {
+            } catch (FileSystemException
+                    | InvalidPathException
+                    | URISyntaxException
+                    | UnsupportedOperationException unusual) {
                 return super.listStatus(folder); // such as a link to itself, which Hadoop leaves out
             }
         }
         return found.toArray(FileStatus[]::new);
     }
 
+    /** Return the path of a file in a folder. Hadoop's constructors search each text several times by a pattern. */
+    private static Path in(Path folder, String name) throws URISyntaxException {
+        URI uri = folder.toUri();
+        return new Path(
+                new URI(uri.getScheme(), uri.getAuthority(), uri.getPath() + Path.SEPARATOR + name, null, null));
+    }
+
     private FileStatus status(Path path) throws IOException {
         PosixFileAttributes attributes = Files.readAttributes(pathToFile(path).toPath(), PosixFileAttributes.class);
-        return new Listed(attributes, getDefaultBlockSize(path), path.makeQualified(getUri(), getWorkingDirectory()));
+        return new Listed(attributes, getDefaultBlockSize(path), path);
     }
 
     /** A file by its attributes. The names of owner and group are looked up when they are asked for. */

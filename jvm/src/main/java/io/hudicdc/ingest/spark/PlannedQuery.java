@@ -76,6 +76,7 @@ public final class PlannedQuery {
                 session,
                 Option.empty(),
                 Option.empty());
+        plan.setAnalyzed(); // a leaf with resolved columns: Spark's rules would only look at it
         return new Dataset<>(session, plan, encoder);
     }
 
