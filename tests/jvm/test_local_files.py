@@ -58,6 +58,14 @@ def test_a_folder_is_listed_as_hadoop_lists_it(spark: SparkSession, tmp_path: Pa
     assert [fact[0].rpartition("/")[2] for fact in found] == [".hidden", "a b", "link", "sub", "x:y", "ä"]
 
 
+def test_the_root_is_listed_as_hadoop_lists_it(spark: SparkSession) -> None:
+    """Its path ends with the separator that other folders lack."""
+    root = jvm_of(spark).org.apache.hadoop.fs.Path("/")
+    found, all_files = (list(files.listStatus(root)) for files in (storage(spark), storage(spark).getRaw()))
+
+    assert {str(status.getPath()) for status in found} == {str(status.getPath()) for status in all_files}
+
+
 def test_what_is_no_folder_is_listed_as_hadoop_lists_it(spark: SparkSession, tmp_path: Path) -> None:
     """A file is its own list, and a missing folder is refused."""
     file, fs = tmp_path / "file", jvm_of(spark).org.apache.hadoop.fs

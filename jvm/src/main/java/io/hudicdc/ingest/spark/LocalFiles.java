@@ -60,8 +60,8 @@ public final class LocalFiles extends LocalFileSystem {
     /** Return the path of a file in a folder. Hadoop's constructors search each text several times by a pattern. */
     private static Path in(Path folder, String name) throws URISyntaxException {
         URI uri = folder.toUri();
-        return new Path(
-                new URI(uri.getScheme(), uri.getAuthority(), uri.getPath() + Path.SEPARATOR + name, null, null));
+        String path = (folder.isRoot() ? "" : uri.getPath()) + Path.SEPARATOR + name;
+        return new Path(new URI(uri.getScheme(), uri.getAuthority(), path, null, null));
     }
 
     private FileStatus status(Path path) throws IOException {
