@@ -1,13 +1,17 @@
 """Spark's record merger leaves the table that Hudi's own, over Avro records, leaves: the slow way decides."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from ingest.hudi.options import MERGER, SPARKS, merger_options
 
@@ -38,6 +42,12 @@ LATER: Final = {**TYPES, "small": "bigint", "share": "double", "added": "decimal
 KEYS: Final = 40
 BATCH: Final = 30
 COMMITS: Final = 6
+FLAT: Final = {name: ddl for name, ddl in TYPES.items() if "<" not in ddl}
+LATER_FLAT: Final = {name: ddl for name, ddl in LATER.items() if "<" not in ddl}
+IN_BATCHES: Final = 1 << 20
+"""Bytes of a file from which a merge reads it in batches."""
+PAYLOAD: Final = "concat_ws('', transform(sequence(1, 80), n -> md5(concat(id, _cdc_position, n))))"
+"""2,560 hexadecimal digits, which a file holds in some 1,400 bytes."""
 VOLATILE: Final = {"_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_file_name"}
 """Hudi's columns that tell two writes apart."""
 
@@ -70,18 +80,23 @@ def value_of(ddl: str, rng: random.Random) -> Any:
     return rng.choice(values[ddl])
 
 
-def batches(seed: int) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-    """Yield columns and rows of commits: a sixth of the changes deletes, some are older than the row."""
+def batches(
+    seed: int, types: Mapping[str, str], later: Mapping[str, str], *, scale: int = 1
+) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    """Yield columns and rows of commits: a sixth of the changes deletes, some are older than the row.
+
+    The columns are `types`, and `later` from the third commit on.
+    """
     rng = random.Random(seed)  # noqa: S311  data, no secret
     for commit in range(COMMITS):
-        types = TYPES if commit < 2 else LATER
+        columns = types if commit < 2 else later
         rows = []
-        for key in rng.sample(range(KEYS), BATCH):
+        for key in rng.sample(range(KEYS * scale), BATCH * scale):
             op = "d" if commit and rng.random() < 1 / 6 else "u"
             position = f"{max(0, commit * 10 - rng.choice([0, 0, 0, 15])):04d}"
-            values = [None if op == "d" else value_of(ddl, rng) for ddl in types.values()]
+            values = [None if op == "d" else value_of(ddl, rng) for ddl in columns.values()]
             rows.append((op, position, f"key {key}", *values))
-        yield ", ".join(f"{name} {ddl}" for name, ddl in types.items()), rows
+        yield ", ".join(f"{name} {ddl}" for name, ddl in columns.items()), rows
 
 
 @pytest.mark.spark
@@ -92,7 +107,7 @@ def test_both_mergers_leave_one_table(lake: "Lake", monkeypatch: pytest.MonkeyPa
     fast, slow = (
         attrs.evolve(lake.table(name, type=kind, buckets=2), hudi=often) for name in ("fast", "slow")
     )
-    for columns, rows in batches(seed=1):
+    for columns, rows in batches(1, TYPES, LATER):
         changes = lake.changes(f"id string not null, {columns}", *rows)
         lake.commit(fast, changes)
         with monkeypatch.context() as patch:
@@ -101,6 +116,38 @@ def test_both_mergers_leave_one_table(lake: "Lake", monkeypatch: pytest.MonkeyPa
             lake.commit(slow, changes)
         names = [name for name in lake.frame(slow).columns if name not in VOLATILE]
         assert shown(lake, fast, names) == shown(lake, slow, names)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_large_files_are_merged_in_batches(lake: "Lake", kind: str) -> None:
+    """As by rows: after every commit, the compactions between them, and with columns that a file lacks."""
+    often = {"hoodie.compact.inline.max.delta.commits": "2"}
+    fast, slow = (
+        attrs.evolve(lake.table(name, type=kind, buckets=1), hudi=often) for name in ("fast", "slow")
+    )
+    for columns, rows in batches(1, FLAT, LATER_FLAT, scale=40):
+        changes = lake.changes(f"id string not null, {columns}", *rows)
+        large = changes.withColumn("payload", F.expr(PAYLOAD)).localCheckpoint()
+        lake.commit(fast, large)
+        with by_rows(lake.spark):
+            lake.commit(slow, large)
+            names = [name for name in lake.frame(slow).columns if name not in VOLATILE]
+            expected = shown(lake, slow, names)
+        assert shown(lake, fast, names) == expected
+        files = Path(lake.path(fast)).glob("*.parquet")
+        assert min(file.stat().st_size for file in files) > IN_BATCHES
+
+
+@contextmanager
+def by_rows(spark: SparkSession) -> Iterator[None]:
+    """Read files by rows, as Hudi does without `ingest`."""
+    vectorized = "spark.sql.parquet.enableVectorizedReader"
+    spark.conf.set(vectorized, "false")
+    try:
+        yield
+    finally:
+        spark.conf.unset(vectorized)
 
 
 def shown(lake: "Lake", table: "TableConfig", names: list[str]) -> list[str]:
