@@ -10,6 +10,7 @@ from ingest.errors import LakeError, LakeUnreachableError
 from ingest.hudi.options import MARKER, TABLE_VERSION, TIMELINE_ZONE
 from ingest.hudi.storage.folder import RESTORE
 from ingest.hudi.storage.hadoop_files import HadoopFolder, lake_errors
+from ingest.hudi.timeline.hudi_timeline import HudiTimeline
 from ingest.hudi.timeline.properties import OLDEST
 from ingest.spark.java import hadoop_of, java_session, jvm_of
 
@@ -35,13 +36,11 @@ def open_client(spark: SparkSession, path: str) -> Any | None:
     Raises LakeError for a folder with something else or a damaged table, LakeUnreachableError for a storage
     that does not answer.
     """
-    jvm, folder = jvm_of(spark), HadoopFolder(spark, path)
+    folder = HadoopFolder(spark, path)
     with lake_errors(path):
         if not _is_table(folder):
             return None
-        conf = jvm.org.apache.hudi.hadoop.fs.HadoopFSUtils.getStorageConfWithCopy(hadoop_of(spark))
-        builder = jvm.org.apache.hudi.common.table.HoodieTableMetaClient.builder()
-        client = builder.setConf(conf).setBasePath(path).build()
+        client = jvm_of(spark).io.hudicdc.ingest.hudi.StoredTable.open(hadoop_of(spark), path)
         _check_timeline(folder, client)
         return client
 
@@ -117,7 +116,7 @@ def _check_timeline(folder: HadoopFolder, client: Any) -> None:
         raise LakeError(folder.path, problem, RESTORE)
 
 
-def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, str]) -> None:
+def agree_on_properties(timeline: HudiTimeline, options: Mapping[str, str]) -> None:
     """Set the table's marker of deletes and its timeline's zone as a write's options have them.
 
     Hudi ignores these options in a write to an existing table.
@@ -126,14 +125,14 @@ def agree_on_properties(spark: SparkSession, client: Any, options: Mapping[str, 
     and, in a table of version 6, the class of keys, and that of payloads if it was of a later version.
     """
     properties = {MARKER_PROPERTY: options[MARKER], TIMELINE_ZONE: options[TIMELINE_ZONE]}
-    if not client.getTableConfig().getBootstrapBasePath().isPresent():
+    if not timeline.is_bootstrapped:
         properties[BOOTSTRAP_INDEX] = "false"
     if options[TABLE_VERSION] in ("6", "8"):
         properties["hoodie.table.precombine.field"] = options["hoodie.table.ordering.fields"]
     if options[TABLE_VERSION] == str(OLDEST):
         properties["hoodie.table.keygenerator.class"] = options["hoodie.datasource.write.keygenerator.class"]
         properties["hoodie.compaction.payload.class"] = PAYLOAD
-    set_properties(spark, client, properties)
+    set_properties(timeline.spark, timeline.client, properties)
 
 
 def remove_metadata_table(spark: SparkSession, client: Any) -> bool:
@@ -155,9 +154,5 @@ def set_properties(spark: SparkSession, client: Any, properties: Mapping[str, st
 
     Call only as the writer.  Raises Py4JJavaError.
     """
-    current = client.getTableConfig().getProps()
-    changed = {key: value for key, value in properties.items() if current.getProperty(key) != value}
-    if changed:
-        jvm_of(spark).io.hudicdc.ingest.hudi.PropertiesFile.update(client, json.dumps(changed))
-        client.reload()
-    return bool(changed)
+    file = jvm_of(spark).io.hudicdc.ingest.hudi.PropertiesFile
+    return bool(file.update(client, json.dumps(properties)))

@@ -226,21 +226,21 @@ class HudiTable(StoredTable):
             )
             raise LakeError(self.path, problem, "Check the newest commits before the next run")
         self._newest = (committed,)
-        if is_new and self.client is not None:
+        if is_new and self.timeline is not None:
             with lake_errors(self.path):
-                agree_on_properties(self.spark, self.client, options)
+                agree_on_properties(self.timeline, options)
         return committed
 
     def prepare(self, options: Mapping[str, str], name: str) -> None:
         """Check the clock, and set the properties that a write needs."""
-        client = self.client
-        if client is None:
+        timeline = self.timeline
+        if timeline is None:
             remove_incomplete_table(self.spark, self.path)
         with lake_errors(self.path):
-            check_clock(self.spark, name, client)
+            check_clock(self.spark, name, self.client)
             check_zone(self.spark, name, int(options[TABLE_VERSION]))
-            if client is not None:
-                agree_on_properties(self.spark, client, options)
+            if timeline is not None:
+                agree_on_properties(timeline, options)
 
     def _find(self, checkpoint: LedgerEntry) -> LedgerEntry | None:
         """Find a commit by its account, which names run and time, wherever it is in the timeline."""

@@ -4,6 +4,7 @@ The result has the rows to write, the number of messages behind each, the schema
 coordinates of every rejected message.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Final
 
@@ -75,7 +76,7 @@ def reduce_few(rows: DataFrame, compiled: CompiledTable) -> DataFrame:
 def _reduce(rows: DataFrame, compiled: CompiledTable, *tasks: int) -> DataFrame:
     """Reduce in one task, or after a shuffle in at least so many `tasks`."""
     groups = _groups(compiled)
-    combine = {name: how for name, (_, how) in _counters(compiled).items()}
+    combine = json.dumps({name: how for name, (_, how) in _counters(compiled).items()})
     latest = jvm_of(rows.sparkSession).io.hudicdc.ingest.latest.LatestByKey
     of, with_partial = latest.ofFew, latest.withPartialOfFew
     if tasks:

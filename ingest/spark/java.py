@@ -9,9 +9,20 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import attrs
-from py4j.java_gateway import JavaClass
+from py4j.java_gateway import JavaClass, JavaMember
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
+
+
+class JvmClass(JavaClass):  # type: ignore[misc]  # py4j has no types
+    """A class whose static methods are looked up once."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a static member.  Raises Py4JError as py4j does."""
+        member = super().__getattr__(name)
+        if isinstance(member, JavaMember):
+            setattr(self, name, member)
+        return member
 
 
 @attrs.define(eq=False)
@@ -37,7 +48,7 @@ class JvmNames:
                 named = reduce(getattr, full_name.split("."), self._jvm)
                 if not isinstance(named, JavaClass):
                     return named  # a class that is missing, perhaps until its jar is added
-                self._names[name] = named
+                self._names[name] = JvmClass(named._fqn, named._gateway_client)  # noqa: SLF001
         return self._names[name]
 
 
@@ -45,6 +56,7 @@ INTERNALS: Final = "spark.ingest.internals"
 """Spark setting of a session: whether it may use the internals that docs/internals.md lists as optional."""
 
 _JVMS: Final = WeakKeyDictionary[Any, JvmNames]()
+_HADOOP: Final = WeakKeyDictionary[SparkContext, Any]()
 _OFTEN_NAMED: Final = ("functions", "PythonUtils")
 """The classes that pyspark names for each column.  A miss in each of its imports searches all jars."""
 
@@ -80,7 +92,10 @@ def start_context(settings: Mapping[str, str]) -> None:
 
 def hadoop_of(spark: SparkSession) -> Any:
     """Return the Hadoop configuration that all sessions of the context share."""
-    return spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001  same
+    context = spark.sparkContext
+    if context not in _HADOOP:
+        _HADOOP[context] = context._jsc.hadoopConfiguration()  # noqa: SLF001  same
+    return _HADOOP[context]
 
 
 def status_store(spark: SparkSession) -> Any:

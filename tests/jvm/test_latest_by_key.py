@@ -1,5 +1,6 @@
 """`LatestByKey` against Spark's own aggregates."""
 
+import json
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.spark
 
 ROWS = 40_000
 COUNTERS = {"messages": "SUM", "newest_ms": "MAX", "seen": "OR"}
+COMBINE = json.dumps(COUNTERS)
 EVENT = ("sort_key", "text", "id")
 KEYS = {
     "few": "cast(hash(id, 1) % 7 as string)",
@@ -50,8 +52,8 @@ def _newest(rows: DataFrame, *, in_one_task: bool = False, tasks: int = 0) -> Da
     spark = rows.sparkSession
     combiner = _combiner(spark)
     if in_one_task:
-        return DataFrame(combiner.ofFew(java_rows(_sorted(rows)), 2, 1, COUNTERS), spark)
-    return DataFrame(combiner.of(java_rows(rows), 2, 1, COUNTERS, tasks), spark)
+        return DataFrame(combiner.ofFew(java_rows(_sorted(rows)), 2, 1, COMBINE), spark)
+    return DataFrame(combiner.of(java_rows(rows), 2, 1, COMBINE, tasks), spark)
 
 
 def _sorted(rows: DataFrame) -> DataFrame:
@@ -78,9 +80,9 @@ def _with_partial(rows: DataFrame, *, in_one_task: bool = False) -> DataFrame:
     )
     combiner = _combiner(spark)
     if in_one_task:
-        reduced = combiner.withPartialOfFew(java_rows(_sorted(given)), 2, 1, len(EVENT), COUNTERS)
+        reduced = combiner.withPartialOfFew(java_rows(_sorted(given)), 2, 1, len(EVENT), COMBINE)
     else:
-        reduced = combiner.withPartial(java_rows(given), 2, 1, len(EVENT), COUNTERS, MANY_TASKS)
+        reduced = combiner.withPartial(java_rows(given), 2, 1, len(EVENT), COMBINE, MANY_TASKS)
     return DataFrame(reduced, spark).drop("partial")
 
 

@@ -13,7 +13,7 @@ from ingest.errors import LakeError
 from ingest.hudi.storage.folder import RESTORE, UnclearFilesError
 from ingest.hudi.storage.hadoop_files import HadoopFolder, lake_errors
 from ingest.hudi.timeline.ledger import TABLE_SERVICES
-from ingest.hudi.timeline.properties import HIVE_STYLE, KEYS, OLDEST, TYPES, TableProperties
+from ingest.hudi.timeline.properties import BOOTSTRAPPED, HIVE_STYLE, KEYS, OLDEST, TYPES, TableProperties
 from ingest.hudi.timeline.stored_commit import StoredCommit, WrittenFile
 from ingest.hudi.timeline.timeline_files import COMMIT_ACTIONS, read_action
 from ingest.names import Instant
@@ -44,17 +44,27 @@ class HudiTimeline:
         return HadoopFolder(self.spark, self.path)
 
     @cached_property
+    def _config(self) -> dict[str, Any]:
+        answer = jvm_of(self.spark).io.hudicdc.ingest.hudi.StoredTable.config(self.client)
+        config: dict[str, Any] = json.loads(answer)
+        return config
+
+    @property
+    def is_bootstrapped(self) -> bool:
+        """Whether the table refers to files of another one."""
+        return BOOTSTRAPPED in self._config["properties"]
+
+    @cached_property
     def properties(self) -> TableProperties:
         """The properties that a table file must agree with."""
-        config = self.client.getTableConfig()
-        keys, partitions = config.getRecordKeyFields(), config.getPartitionFields()
+        config = self._config
         return TableProperties(
-            TYPES[config.getTableType().name()],
-            tuple(keys.get()) if keys.isPresent() else (),
-            tuple(partitions.get()) if partitions.isPresent() else (),
-            config.getTableVersion().versionCode(),
-            config.getProps().getProperty(HIVE_STYLE) == "true",
-            bool(config.getMetadataPartitions().contains(KEYS)),
+            TYPES[config["type"]],
+            tuple(config["keys"]),
+            tuple(config["partitions"]),
+            config["version"],
+            config["properties"].get(HIVE_STYLE) == "true",
+            KEYS in config["indexes"],
         )
 
     @cached_property
@@ -117,7 +127,7 @@ class HudiTimeline:
             raise LakeError(str(self.client.getBasePath()), str(error), RESTORE) from error
 
     def _read(self, timeline: Any) -> Iterator[StoredCommit]:
-        reader = jvm_of(self.spark).io.hudicdc.ingest.hudi.CommitReader(timeline.getCommitsTimeline())
+        reader = jvm_of(self.spark).io.hudicdc.ingest.hudi.CommitReader(timeline)
         for limit in chain(_PAGES, repeat(_PAGES[-1])):
             page = json.loads(reader.read(limit))
             yield from map(self._commit, page)

@@ -21,6 +21,7 @@ LAYOUTS: Final = {"6": "1", "8": "2", "9": "2"}
 """The version of the timeline's layout, by the version of the table."""
 HIVE_STYLE: Final = "hoodie.datasource.write.hive_style_partitioning"
 """A property, and an option of a write."""
+BOOTSTRAPPED: Final = "hoodie.bootstrap.base.path"
 METADATA_PARTITIONS: Final = "hoodie.table.metadata.partitions"
 KEYS: Final = "record_index"
 """The partition of the metadata table that has the keys."""

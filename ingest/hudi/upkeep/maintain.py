@@ -53,7 +53,7 @@ def plan_upkeep(stored: HudiTable, table: TableConfig) -> Upkeep:
 
 def _options(stored: HudiTable, client: Any, table: TableConfig) -> dict[str, str]:
     """Return the options of a write of the table, and of its upkeep."""
-    keys = tuple(client.getTableConfig().getRecordKeyFields().get())
+    keys = stored.key_columns()
     columns = ((name, ddl) for name, ddl, _ in stored.fields() or ())
     return {
         **hudi_options(table, keys, "upsert"),

@@ -5,6 +5,7 @@ may have a separate schedule.  Work that was killed is finished by the next upke
 the timeline, and rolls back the files of a compaction that did not complete.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -83,9 +84,8 @@ def open_services(spark: SparkSession, path: str, options: Mapping[str, str]) ->
     times = jvm.org.apache.hudi.common.table.timeline.HoodieInstantTimeGenerator
     # Otherwise only a write through Spark's data source sets the zone of new instants, for the whole JVM.
     times.setCommitTimeZone(jvm.org.apache.hudi.common.model.HoodieTimelineTimeZone.UTC)
-    client = jvm.org.apache.hudi.HoodieCLIUtils.createHoodieWriteClient(
-        java_session(spark), path, jvm.PythonUtils.toScalaMap(dict(options)), jvm.scala.Option.empty()
-    )
+    stored = jvm.io.hudicdc.ingest.hudi.StoredTable
+    client = stored.writer(java_session(spark), path, json.dumps(dict(options)))
     try:
         yield Services(spark, path, client)
     finally:

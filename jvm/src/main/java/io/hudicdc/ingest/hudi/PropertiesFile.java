@@ -34,10 +34,30 @@ public final class PropertiesFile {
 
     private PropertiesFile() {}
 
-    /** Set properties, which are JSON; a rewrite that was killed is completed first. Call only as the writer. */
-    public static void update(HoodieTableMetaClient client, String changes) throws IOException {
+    /**
+     * Set the properties of an open table that differ, and return whether any did. Call only as the writer.
+     *
+     * <p>A rewrite that was killed is completed first.
+     *
+     * @param wanted names and values, as JSON
+     */
+    public static boolean update(HoodieTableMetaClient client, String wanted) throws IOException {
+        Properties current = client.getTableConfig().getProps();
         Properties changed = new Properties();
-        changed.putAll(JSON.readValue(changes, new TypeReference<Map<String, String>>() {}));
+        JSON.readValue(wanted, new TypeReference<Map<String, String>>() {}).forEach((name, value) -> {
+            if (!value.equals(current.getProperty(name))) {
+                changed.put(name, value);
+            }
+        });
+        if (changed.isEmpty()) {
+            return false;
+        }
+        write(client, changed);
+        client.reload();
+        return true;
+    }
+
+    private static void write(HoodieTableMetaClient client, Properties changed) throws IOException {
         StoragePath home = client.getMetaPath();
         Configuration conf = client.getStorage().getConf().unwrapAs(Configuration.class);
         Path path = new Path(home.toString(), HoodieTableConfig.HOODIE_PROPERTIES_FILE);

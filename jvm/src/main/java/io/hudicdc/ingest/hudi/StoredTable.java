@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.HashMap;
@@ -15,17 +16,25 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
+import org.apache.hudi.HoodieCLIUtils;
 import org.apache.hudi.HoodieSchemaConversionUtils;
+import org.apache.hudi.client.SparkRDDWriteClient;
 import org.apache.hudi.common.schema.HoodieSchema;
+import org.apache.hudi.common.table.HoodieTableConfig;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.TableSchemaResolver;
 import org.apache.hudi.common.table.timeline.HoodieInstant;
 import org.apache.hudi.common.table.timeline.versioning.TimelineLayoutVersion;
 import org.apache.hudi.common.util.Option;
+import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructField;
+import scala.Predef;
+import scala.Tuple2;
+import scala.collection.JavaConverters;
 
 /** A Hudi table: its facts, and writes to it, each in one call: see {@link CommitReader}. */
 public final class StoredTable {
@@ -35,6 +44,27 @@ public final class StoredTable {
     private static final int ENOUGH_TO_LIST = 5;
 
     private StoredTable() {}
+
+    /** Open the table at a path. */
+    public static HoodieTableMetaClient open(Configuration conf, String path) {
+        return HoodieTableMetaClient.builder()
+                .setConf(HadoopFSUtils.getStorageConfWithCopy(conf))
+                .setBasePath(path)
+                .build();
+    }
+
+    /** Return type, columns of the key and of the partitions, version, and all properties of an open table, as JSON. */
+    public static String config(HoodieTableMetaClient client) throws JsonProcessingException {
+        HoodieTableConfig config = client.getTableConfig();
+        ObjectNode answer = JSON.createObjectNode();
+        answer.put("type", config.getTableType().name());
+        answer.set("keys", JSON.valueToTree(config.getRecordKeyFields().orElse(new String[0])));
+        answer.set("partitions", JSON.valueToTree(config.getPartitionFields().orElse(new String[0])));
+        answer.put("version", config.getTableVersion().versionCode());
+        answer.set("indexes", JSON.valueToTree(config.getMetadataPartitions()));
+        answer.set("properties", JSON.valueToTree(config.getProps()));
+        return JSON.writeValueAsString(answer);
+    }
 
     /** Return name, type as DDL and nullability of each column; null before the first commit. */
     public static String fields(HoodieTableMetaClient client) {
@@ -74,9 +104,24 @@ public final class StoredTable {
 
     /** Write rows by Hudi's data source; the options are JSON. */
     public static void append(Dataset<Row> rows, String options, String path) throws JsonProcessingException {
-        Map<String, String> parsed = JSON.readValue(options, new TypeReference<Map<String, String>>() {});
         // Always append: in Spark's mode overwrite, Hudi deletes the table and its timeline (HUDI-6286).
-        rows.write().format("hudi").options(parsed).mode(SaveMode.Append).save(path);
+        rows.write()
+                .format("hudi")
+                .options(parsed(options))
+                .mode(SaveMode.Append)
+                .save(path);
+    }
+
+    /** Open a table for its services, by the options of a write, which are JSON. */
+    public static SparkRDDWriteClient<?> writer(SparkSession session, String path, String options)
+            throws JsonProcessingException {
+        scala.collection.immutable.Map<String, String> chosen =
+                JavaConverters.mapAsScalaMap(parsed(options)).toMap(Predef.<Tuple2<String, String>>$conforms());
+        return HoodieCLIUtils.createHoodieWriteClient(session, path, chosen, scala.Option.empty());
+    }
+
+    private static Map<String, String> parsed(String options) throws JsonProcessingException {
+        return JSON.readValue(options, new TypeReference<Map<String, String>>() {});
     }
 
     /** Return the bytes of files below a folder, null for a missing one; the names are separated by line feeds. */

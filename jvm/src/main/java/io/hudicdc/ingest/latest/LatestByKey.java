@@ -1,5 +1,8 @@
 package io.hudicdc.ingest.latest;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.type.TypeReference;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.hudicdc.ingest.spark.PlannedQuery;
 import java.util.Arrays;
 import java.util.Iterator;
@@ -27,6 +30,8 @@ import scala.Option;
  * rows holds all of them at once and sorts each group again.
  */
 public final class LatestByKey {
+    private static final ObjectMapper JSON = new ObjectMapper();
+
     private final Dataset<Row> rows;
     private final RowLayout layout;
     private final Column[] order;
@@ -51,13 +56,12 @@ public final class LatestByKey {
      * @param rows columns of the group, then columns of the order within it, then all others
      * @param grouped the number of columns of the group
      * @param ordered the number of columns of the order; two rows of a group with the same order are one event
-     * @param counters bigint columns, and how to combine them: {@code SUM}, {@code MAX} or {@code OR} (of bits)
+     * @param counters bigint columns, and how to combine them, as JSON: {@code SUM}, {@code MAX} or {@code OR} (of bits)
      * @param tasks the least number of tasks after the shuffle; the session's setting may be more
      */
-    public static Dataset<Row> of(
-            Dataset<Row> rows, int grouped, int ordered, Map<String, String> counters, int tasks) {
-        return new LatestByKey(rows, RowLayout.of(rows.schema(), grouped, ordered, counters), grouped, ordered)
-                .reduceMany(tasks);
+    public static Dataset<Row> of(Dataset<Row> rows, int grouped, int ordered, String counters, int tasks)
+            throws JsonProcessingException {
+        return new LatestByKey(rows, layout(rows, grouped, ordered, counters), grouped, ordered).reduceMany(tasks);
     }
 
     /**
@@ -66,9 +70,9 @@ public final class LatestByKey {
      * <p>Nothing runs before the first evaluation, which keeps the result; later ones read it from there. The result
      * has one partition, so that an aggregate of it needs no shuffle either.
      */
-    public static Dataset<Row> ofFew(Dataset<Row> rows, int grouped, int ordered, Map<String, String> counters) {
-        return new LatestByKey(rows, RowLayout.of(rows.schema(), grouped, ordered, counters), grouped, ordered)
-                .reduceFew();
+    public static Dataset<Row> ofFew(Dataset<Row> rows, int grouped, int ordered, String counters)
+            throws JsonProcessingException {
+        return new LatestByKey(rows, layout(rows, grouped, ordered, counters), grouped, ordered).reduceFew();
     }
 
     /**
@@ -82,7 +86,8 @@ public final class LatestByKey {
      * @param event the number of event columns, which follow those of the group and begin with those of the order
      */
     public static Dataset<Row> withPartial(
-            Dataset<Row> rows, int grouped, int ordered, int event, Map<String, String> counters, int tasks) {
+            Dataset<Row> rows, int grouped, int ordered, int event, String counters, int tasks)
+            throws JsonProcessingException {
         return new LatestByKey(rows, partialLayout(rows, grouped, ordered, event, counters), grouped, ordered)
                 .reduceMany(tasks);
     }
@@ -95,15 +100,21 @@ public final class LatestByKey {
     }
 
     /** Reduce few rows of which some are partial: see {@link #ofFew} and {@link #withPartial}. */
-    public static Dataset<Row> withPartialOfFew(
-            Dataset<Row> rows, int grouped, int ordered, int event, Map<String, String> counters) {
+    public static Dataset<Row> withPartialOfFew(Dataset<Row> rows, int grouped, int ordered, int event, String counters)
+            throws JsonProcessingException {
         return new LatestByKey(rows, partialLayout(rows, grouped, ordered, event, counters), grouped, ordered)
                 .reduceFew();
     }
 
-    private static RowLayout partialLayout(
-            Dataset<Row> rows, int grouped, int ordered, int event, Map<String, String> counters) {
-        return RowLayout.of(rows.schema(), grouped, ordered, counters).withPartial(event);
+    private static RowLayout layout(Dataset<Row> rows, int grouped, int ordered, String counters)
+            throws JsonProcessingException {
+        Map<String, String> combined = JSON.readValue(counters, new TypeReference<Map<String, String>>() {});
+        return RowLayout.of(rows.schema(), grouped, ordered, combined);
+    }
+
+    private static RowLayout partialLayout(Dataset<Row> rows, int grouped, int ordered, int event, String counters)
+            throws JsonProcessingException {
+        return layout(rows, grouped, ordered, counters).withPartial(event);
     }
 
     private Dataset<Row> reduceMany(int tasks) {
