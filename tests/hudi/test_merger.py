@@ -1,4 +1,4 @@
-"""Spark's record merger leaves the table that Hudi's own, over Avro records, leaves: the slow way decides."""
+"""A merge by Spark's rows, and of files in batches, leaves the table that the slow way leaves."""
 
 import random
 from collections.abc import Iterator, Mapping
