@@ -1,4 +1,8 @@
-"""Queries that Spark plans once, for batch after batch: planning costs a small commit more than its rows."""
+"""Queries that Spark plans once, for batch after batch: planning costs a small commit more than its rows.
+
+The first batch of a query is interpreted: a process that has no other one would pay more for generated code
+than for its rows.
+"""
 
 import threading
 from collections import OrderedDict

@@ -4,6 +4,7 @@ import attrs
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from ingest.spark.java import jvm_of
 from ingest.spark.planned_queries import Plans, plans_of
 
 pytestmark = pytest.mark.spark
@@ -41,6 +42,19 @@ def test_a_query_is_planned_once_for_all_batches_with_its_inputs(spark: SparkSes
     wider = batch(spark, 1).selectExpr("'x' as more", "cast(id as bigint) as id", "text")
     assert plans.apply("q", ("b",), query, wider).collect() == query(wider).collect()
     assert query.times == 4
+
+
+def test_a_query_is_compiled_for_its_second_batch(spark: SparkSession) -> None:
+    """Spark interprets the first batch: most processes have no other one."""
+    compiled = jvm_of(spark).org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
+    batch(spark, 0).collect()  # Spark compiles the scan of such rows once a process
+    plans, query, counts = Plans(), Counted(("id", "repeat(reverse(text), 2) as text")), []
+    for first in (1, 11, 21):
+        before = compiled.getCount()
+        rows = plans.apply("once", (), query, batch(spark, first))
+        assert [tuple(row) for row in rows.collect()] == [(first, 2 * f"t{first}"[::-1])]
+        counts.append(compiled.getCount() - before)
+    assert (counts[0], counts[1] > 0, counts[2]) == (0, True, 0)
 
 
 def test_an_aggregate_of_a_planned_query_is_right_for_each_batch(spark: SparkSession) -> None:

@@ -1,6 +1,7 @@
 package io.hudicdc.ingest.spark;
 
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.Dataset;
@@ -23,6 +24,7 @@ import org.apache.spark.sql.execution.SQLExecutionRDD;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.WholeStageCodegenEvaluatorFactory;
 import org.apache.spark.sql.execution.WholeStageCodegenExec;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.Tuple2;
@@ -45,13 +47,13 @@ public final class PlannedQuery {
     private final StructType inputSchema;
     private final ExpressionEncoder<Row> encoder;
     private final SparkPlan plan;
-    private final WholeStageCodegenEvaluatorFactory generated;
+    private final AtomicBoolean isUsed = new AtomicBoolean();
+    private Compiled compiled;
 
     private PlannedQuery(StructType inputSchema, ExpressionEncoder<Row> encoder, SparkPlan plan) {
         this.inputSchema = inputSchema;
         this.encoder = encoder;
         this.plan = plan;
-        generated = generate(plan);
     }
 
     /** Return the input of a query to plan: no rows, in one partition, with the columns of {@code rows}. */
@@ -82,7 +84,7 @@ public final class PlannedQuery {
 
     /** Plan a query over {@code input}; null if its plan does not read this input once, without a shuffle. */
     public static PlannedQuery of(Dataset<Row> input, Dataset<Row> query) {
-        SparkPlan plan = plan(query);
+        SparkPlan plan = query.queryExecution().sparkPlan();
         List<SparkPlan> leaves =
                 JavaConverters.seqAsJavaList(plan.collectLeaves().toSeq());
         LogicalRDD nothing =
@@ -93,29 +95,42 @@ public final class PlannedQuery {
         return isOver ? new PlannedQuery(input.schema(), query.exprEnc(), plan) : null;
     }
 
-    /** Plan a query, but not adaptively: Spark would plan an aggregate again each time. */
-    private static SparkPlan plan(Dataset<Row> query) {
-        SparkSession session = query.sparkSession();
-        SparkPlan plan = query.queryExecution().sparkPlan();
-        return session.withActive(() -> QueryExecution.prepareExecutedPlan(session, plan));
-    }
-
     /** Return whether rows have the columns that the query was planned for. */
     public boolean isOver(Dataset<Row> rows) {
         return inputSchema.equals(rows.schema());
     }
 
-    /** Return the result of the query over rows; nothing runs before it is evaluated. */
+    /**
+     * Return the result of the query over rows; nothing runs before it is evaluated.
+     *
+     * <p>The first batch is interpreted. Most processes have one batch of a table, and to compile its queries would cost
+     * more than its rows.
+     */
     public Dataset<Row> over(Dataset<Row> rows) {
         SparkSession session = rows.sparkSession();
         RDD<InternalRow> input = coalesce(input(rows.queryExecution()));
-        RDD<InternalRow> result = generated == null
-                ? session.withActive(() -> withInput(plan, input).execute())
-                : input.mapPartitionsWithEvaluator(generated, ROWS);
-        // The tasks see the session's settings, as those of any query do.
-        RDD<InternalRow> configured =
-                new SQLExecutionRDD(result, session.sessionState().conf());
-        return inOnePartition(session, configured, encoder);
+        RDD<InternalRow> result =
+                isUsed.getAndSet(true) ? compiled(session).over(session, input) : interpreted(session, input);
+        return inOnePartition(session, result, encoder);
+    }
+
+    private RDD<InternalRow> interpreted(SparkSession session, RDD<InternalRow> input) {
+        SQLConf conf = InterpretedRows.settings(session);
+        SparkPlan prepared = prepare(session, conf);
+        return new InterpretedRows(execute(session, prepared, input), conf);
+    }
+
+    private synchronized Compiled compiled(SparkSession session) {
+        if (compiled == null) {
+            compiled = new Compiled(prepare(session, session.sessionState().conf()));
+        }
+        return compiled;
+    }
+
+    /** Make a plan ready to run, but not adaptively: Spark would plan an aggregate again each time. */
+    private SparkPlan prepare(SparkSession session, SQLConf conf) {
+        return session.withActive(
+                () -> SQLConf.withExistingConf(conf, () -> QueryExecution.prepareExecutedPlan(session, plan)));
     }
 
     /** Return the rows behind a plan; those that have no plan yet are not planned. */
@@ -130,39 +145,62 @@ public final class PlannedQuery {
                 : rows.toJavaRDD().coalesce(1).rdd();
     }
 
-    /**
-     * Return the generated code of a plan that is one stage; null for any other plan.
-     *
-     * <p>Spark generates the text of a stage each time that it runs, to find the compiled class by it.
-     */
-    private static WholeStageCodegenEvaluatorFactory generate(SparkPlan plan) {
-        if (!(plan instanceof WholeStageCodegenExec) || !isOneStage(((WholeStageCodegenExec) plan).child())) {
-            return null;
+    /** A plan whose stages have generated code. */
+    private static final class Compiled {
+        private final SparkPlan plan;
+        private final WholeStageCodegenEvaluatorFactory generated;
+
+        Compiled(SparkPlan plan) {
+            this.plan = plan;
+            generated = generate(plan);
         }
-        WholeStageCodegenExec stage = (WholeStageCodegenExec) plan;
-        Tuple2<CodegenContext, CodeAndComment> code = stage.doCodeGen();
-        if (largestMethod(code._2()) > plan.conf().hugeMethodLimit()) {
-            return null; // Spark runs such a stage without its generated code
+
+        RDD<InternalRow> over(SparkSession session, RDD<InternalRow> input) {
+            RDD<InternalRow> result = generated == null
+                    ? execute(session, plan, input)
+                    : input.mapPartitionsWithEvaluator(generated, ROWS);
+            // The tasks see the session's settings, as those of any query do.
+            return new SQLExecutionRDD(result, session.sessionState().conf());
         }
-        Object[] references = (Object[]) code._1().references().toArray(OBJECTS);
-        return new WholeStageCodegenEvaluatorFactory(code._2(), stage.longMetric("pipelineTime"), references);
+
+        /**
+         * Return the generated code of a plan that is one stage; null for any other plan.
+         *
+         * <p>Spark generates the text of a stage each time that it runs, to find the compiled class by it.
+         */
+        private static WholeStageCodegenEvaluatorFactory generate(SparkPlan plan) {
+            if (!(plan instanceof WholeStageCodegenExec) || !isOneStage(((WholeStageCodegenExec) plan).child())) {
+                return null;
+            }
+            WholeStageCodegenExec stage = (WholeStageCodegenExec) plan;
+            Tuple2<CodegenContext, CodeAndComment> code = stage.doCodeGen();
+            if (largestMethod(code._2()) > plan.conf().hugeMethodLimit()) {
+                return null; // Spark runs such a stage without its generated code
+            }
+            Object[] references = (Object[]) code._1().references().toArray(OBJECTS);
+            return new WholeStageCodegenEvaluatorFactory(code._2(), stage.longMetric("pipelineTime"), references);
+        }
+
+        /** Return the bytes of the largest method; the most possible for code that cannot be compiled. */
+        private static int largestMethod(CodeAndComment code) {
+            try {
+                return CodeGenerator.compile(code)._2().maxMethodCodeSize();
+            } catch (Exception tooLarge) { // "grows beyond 64 KB": Scala declares no exceptions
+                return Integer.MAX_VALUE;
+            }
+        }
+
+        /** Whether the operators of a stage are a chain over its input. */
+        private static boolean isOneStage(SparkPlan operator) {
+            return operator instanceof RDDScanExec
+                    || (operator.children().size() == 1
+                            && !(operator instanceof InputAdapter)
+                            && isOneStage(operator.children().head()));
+        }
     }
 
-    /** Return the bytes of the largest method; the most possible for code that cannot be compiled. */
-    private static int largestMethod(CodeAndComment code) {
-        try {
-            return CodeGenerator.compile(code)._2().maxMethodCodeSize();
-        } catch (Exception tooLarge) { // "grows beyond 64 KB": Scala declares no exceptions
-            return Integer.MAX_VALUE;
-        }
-    }
-
-    /** Whether the operators of a stage are a chain over its input. */
-    private static boolean isOneStage(SparkPlan operator) {
-        return operator instanceof RDDScanExec
-                || (operator.children().size() == 1
-                        && !(operator instanceof InputAdapter)
-                        && isOneStage(operator.children().head()));
+    private static RDD<InternalRow> execute(SparkSession session, SparkPlan plan, RDD<InternalRow> input) {
+        return session.withActive(() -> withInput(plan, input).execute());
     }
 
     private static SparkPlan withInput(SparkPlan plan, RDD<InternalRow> rows) {
