@@ -135,10 +135,11 @@ public final class LatestByKey {
                 .mapPartitions(groups -> new SortedCombiner(groups, layout), true)
                 .map(InternalRow::copy);
         // Spark's cleaner removes them with the last reference to the result, as it does with files of a shuffle.
-        return PlannedQuery.inOnePartition(
-                rows.sparkSession(),
-                newest.persist(StorageLevel.MEMORY_AND_DISK()).rdd(),
-                rows.exprEnc());
+        RDD<InternalRow> kept = newest.persist(StorageLevel.MEMORY_AND_DISK()).rdd();
+        if (kept.sparkContext().isLocal()) {
+            kept.localCheckpoint(); // tasks of later stages come without the plan and the code that made the rows
+        }
+        return PlannedQuery.inOnePartition(rows.sparkSession(), kept, rows.exprEnc());
     }
 
     private Dataset<Row> toRows(JavaRDD<InternalRow> newest) {
