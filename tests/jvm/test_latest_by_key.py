@@ -180,3 +180,13 @@ def test_few_rows_are_reduced_and_counted_in_one_job_of_one_task(spark: SparkSes
     jobs = scheduler.numTotalJobs()
     assert _newest(rows, in_one_task=True).groupBy("kind").count().collect()
     assert scheduler.numTotalJobs() - jobs == 1
+
+
+def test_few_reduced_rows_leave_their_plan_behind_after_their_first_job(spark: SparkSession) -> None:
+    """A task comes with the lineage of its rows: with a local master, later ones start at the kept rows."""
+    newest = _newest(_rows(spark, KEYS["few"], "'t'"), in_one_task=True)
+    lineage = [newest.rdd.toDebugString()]
+    newest.collect()
+    lineage.append(newest.rdd.toDebugString())
+    assert [b"LocalCheckpointRDD" in text for text in lineage] == [False, True]
+    assert newest.count() == len(newest.collect())

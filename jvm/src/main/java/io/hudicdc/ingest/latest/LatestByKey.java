@@ -136,8 +136,9 @@ public final class LatestByKey {
                 .map(InternalRow::copy);
         // Spark's cleaner removes them with the last reference to the result, as it does with files of a shuffle.
         RDD<InternalRow> kept = newest.persist(StorageLevel.MEMORY_AND_DISK()).rdd();
+        // Later tasks come without the plan that made the rows. An executor of a cluster may be lost with its rows.
         if (kept.sparkContext().isLocal()) {
-            kept.localCheckpoint(); // tasks of later stages come without the plan and the code that made the rows
+            kept.localCheckpoint();
         }
         return PlannedQuery.inOnePartition(rows.sparkSession(), kept, rows.exprEnc());
     }

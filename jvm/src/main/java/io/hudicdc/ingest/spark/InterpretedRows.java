@@ -15,7 +15,7 @@ import scala.reflect.ClassTag$;
 /**
  * Rows of a plan whose expressions Spark interprets, without generated code.
  *
- * <p>Spark decides it in the tasks, by the settings there: those of the action that runs, which may be another query's.
+ * <p>A task decides this by its settings. Spark gives it those of the action that runs, so these rows bring their own.
  */
 final class InterpretedRows extends RDD<InternalRow> {
     private static final long serialVersionUID = 1L;
