@@ -368,7 +368,6 @@ class Session:
         def run_once(stop: Stop) -> "RunReport":
             return self.run(names, max_offsets=max_offsets, progress=progress, stop=stop)
 
-        self._driver.is_short = False
         return following.follow(run_once, interval_s)
 
     def maintain(

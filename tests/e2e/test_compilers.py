@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.adopt.request import AdoptRequest, LoadRequest
+from ingest.run import follow as following
 from ingest.spark.driver import MANY_BYTES, MANY_MESSAGES, Driver
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
@@ -121,6 +122,22 @@ def test_loads_and_adoptions_take_the_optimising_compiler(
         assert session.adopt("t", AdoptRequest(missing)).error
 
     assert [is_short for _, _, is_short in started] == [False, False]
+
+
+def test_following_takes_the_optimising_compiler(
+    make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
+) -> None:
+    """A round of `--follow` knows it, so that the command and the API cannot differ."""
+    deployment = make_deployment()
+    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
+    deployment.onboard()
+    topic.send(Change("c", {"id": 1, "v": "a"}, at=1))
+    with deployment.session as session:
+        rounds = following.follow(lambda stop: session.run(stop=stop), interval_s=0.1)
+        assert next(rounds).tables[0].outcome == "committed"
+        rounds.close()
+
+    assert started == [(1, 0, False)]
 
 
 def bytes_of(deployment: Deployment, pattern: str) -> int:
