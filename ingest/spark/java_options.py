@@ -42,6 +42,9 @@ SPARK-47279).  Spark on YARN ends its executors in the same way
 LOGGING: Final = JavaOption(f"-Dlog4j2.configurationFile={LOG4J.as_uri()}", ("log4j",))
 FIRST_TIER: Final = JavaOption("-XX:TieredStopAtLevel=1", ("Tiered", "-Xint", "-Xcomp"))
 """Without HotSpot's optimising compiler: it costs a short run more than it saves."""
+CODE_CACHE: Final = JavaOption("-XX:ReservedCodeCacheSize=240m", ("ReservedCodeCacheSize",))
+"""HotSpot reserves as much for both compilers, and 48 MB for the first one alone.  The code of 80 tables
+fills these: HotSpot then drops code, compiles it again, and may stop to compile."""
 SERIAL: Final = JavaOption("-XX:+UseSerialGC", ("GC",))
 """Without the threads of a parallel collector, for the same reason."""
 PARALLEL: Final = JavaOption("-XX:+UseParallelGC", ("GC",))
@@ -54,7 +57,7 @@ TUNED: Final = (COMPILE_HUGE, NO_PROBES)
 """Faster code and starts.  Results are the same without them."""
 EXECUTOR: Final = (TIME_ZONE,)
 DRIVER: Final = (TIME_ZONE, END_WITHOUT_MEMORY, LOGGING)
-SHORT: Final = (FIRST_TIER, SERIAL)
+SHORT: Final = (FIRST_TIER, CODE_CACHE, SERIAL)
 LONG: Final = (PARALLEL,)
 
 

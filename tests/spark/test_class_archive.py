@@ -160,7 +160,7 @@ def test_each_java_and_each_jar_has_an_archive_of_its_own(
 def test_a_short_run_is_spared_compiler_and_collector_threads() -> None:
     """Unless the user's options name one; a lasting run has both."""
     short = driver_options("", None, is_short=True)
-    assert "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" in short
+    assert "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC" in short
     lasting = driver_options("", None, is_short=False)
     assert "Tiered" not in lasting
     assert "-XX:+UseParallelGC" in lasting
