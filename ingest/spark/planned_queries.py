@@ -4,8 +4,8 @@ The first batch of a query is interpreted: a process that has no other one would
 than for its rows.
 """
 
+import random
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -17,8 +17,12 @@ from ingest.spark.java import java_rows, jvm_of
 
 Query = Callable[[DataFrame], DataFrame]
 
-MAX_PLANS: Final = 240
-"""The plans that stay in memory, four for each table: one of them takes about 1 MB."""
+FEW_PLANS: Final = 240
+"""The plans that stay in the memory of the smallest drivers: those of 60 tables, each of which has four."""
+_BYTES: Final = 1 << 20
+"""The memory that a plan takes."""
+_SHARE: Final = 4
+"""Plans take up to one part of so many of the driver's heap."""
 
 
 @attrs.frozen(eq=False)
@@ -29,9 +33,10 @@ class _Planned:
 
 @attrs.define(eq=False)
 class Plans:
-    """The planned queries of one Spark session, the most recently used ones."""
+    """The planned queries of one Spark session, `most` of them."""
 
-    _planned: OrderedDict[str, _Planned] = attrs.field(factory=OrderedDict, init=False)
+    most: int = FEW_PLANS
+    _planned: dict[str, _Planned] = attrs.field(factory=dict, init=False)
     _guard: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
     def apply(self, name: str, inputs: object, query: Query, rows: DataFrame) -> DataFrame:
@@ -40,7 +45,10 @@ class Plans:
         `inputs` are all values that the query depends on: other ones, or other columns, make another plan.
         A query that shuffles or reads anything else is planned every time.
         """
-        planned = self._find(name, inputs, rows) or self._plan(name, inputs, query, rows)
+        planned = self._find(name, inputs, rows)
+        if planned is None:
+            planned = self._plan(inputs, query, rows)
+            self._keep(name, planned)
         if planned.query is None:
             return query(rows.coalesce(1))
         return DataFrame(planned.query.over(java_rows(rows)), rows.sparkSession)
@@ -48,23 +56,27 @@ class Plans:
     def _find(self, name: str, inputs: object, rows: DataFrame) -> _Planned | None:
         with self._guard:
             planned = self._planned.get(name)
-            if planned is None or planned.inputs != inputs:
-                return None
-            self._planned.move_to_end(name)
+        if planned is None or planned.inputs != inputs:
+            return None
         is_same = planned.query is None or planned.query.isOver(java_rows(rows))
         return planned if is_same else None
 
-    def _plan(self, name: str, inputs: object, query: Query, rows: DataFrame) -> _Planned:
+    def _plan(self, inputs: object, query: Query, rows: DataFrame) -> _Planned:
         planning = jvm_of(rows.sparkSession).io.hudicdc.ingest.spark.PlannedQuery
         nothing = planning.input(java_rows(rows))
         result = query(DataFrame(nothing, rows.sparkSession))
-        planned = _Planned(inputs, planning.of(nothing, java_rows(result)))
+        return _Planned(inputs, planning.of(nothing, java_rows(result)))
+
+    def _keep(self, name: str, planned: _Planned) -> None:
+        """Keep a plan, in the place of any other one if there are too many.
+
+        Tables take turns: without the plan that was used the longest time ago, each of them would find its
+        plans gone.
+        """
         with self._guard:
+            if name not in self._planned and len(self._planned) >= self.most:
+                del self._planned[random.choice(tuple(self._planned))]  # noqa: S311  no secret
             self._planned[name] = planned
-            self._planned.move_to_end(name)
-            if len(self._planned) > MAX_PLANS:
-                self._planned.popitem(last=False)
-        return planned
 
 
 _PLANS: Final = WeakKeyDictionary[SparkSession, Plans]()
@@ -72,4 +84,8 @@ _PLANS: Final = WeakKeyDictionary[SparkSession, Plans]()
 
 def plans_of(spark: SparkSession) -> Plans:
     """Return the planned queries of a session."""
-    return _PLANS.setdefault(spark, Plans())
+    plans = _PLANS.get(spark)
+    if plans is None:
+        heap_bytes = int(jvm_of(spark).java.lang.Runtime.getRuntime().maxMemory())
+        plans = _PLANS.setdefault(spark, Plans(max(FEW_PLANS, heap_bytes // _SHARE // _BYTES)))
+    return plans
