@@ -55,7 +55,7 @@ def decode_events(messages: DataFrame, compiled: CompiledTable, refused: Refused
     headers = ("headers",) if has_framings(compiled.table) else ()
     times = (_TIME,) if _has_timed_tombstones(compiled) else ()
     sized = messages.selectExpr(*_MESSAGE, *headers, *times, _SIZE, _IS_KEYLESS)
-    decoded = _decoded(unframe(sized, compiled).drop(*headers), compiled)
+    decoded = _decoded(unframe(sized, compiled), compiled)
     return decoded.selectExpr(*map(str, _event_columns(compiled, refused)))
 
 

@@ -19,7 +19,7 @@ from ingest.order.columns import never_null
 from ingest.order.tombstones import deleted_change, has_change_sql, stored_deletes, tombstone_rows
 from ingest.order.version_values import lacking_sql
 from ingest.spark.planned_queries import Plans
-from ingest.sql.template import Sql, ident, sql, struct
+from ingest.sql.template import Sql, ident, literal, sql, struct
 from ingest.sql.types import cast, null_of
 
 _STORED: Final = "stored"
@@ -42,7 +42,8 @@ def planned(changes: Changes, build: Callable[[Changes], DataFrame], plans: Plan
 
 def changed_keys(changes: Changes) -> DataFrame:
     """Return the newest change of each key that has changes, not only tombstones."""
-    return changes.rows.where(F.col("kind") == CHANGE).where(str(has_change_sql(changes.compiled)))
+    has_change = has_change_sql(changes.compiled)
+    return changes.rows.where(str(sql("kind = {change} and {has}", change=literal(CHANGE), has=has_change)))
 
 
 def newest_event(changes: Changes) -> Column:

@@ -10,7 +10,8 @@ from ingest.order.changes import OURS, Changes, Stored
 from ingest.order.chosen import INCOMPLETE, OUTSIDE, mark_outside
 from ingest.order.columns import nulls_of, select
 from ingest.order.counts import count_rows, older_sql
-from ingest.order.rows import build_rows, changed_keys, count_marks, lacking_columns, newest_event, planned
+from ingest.order.rows import build_rows, changed_keys, count_marks, lacking_columns, planned
+from ingest.order.tombstones import deleted_change
 from ingest.spark.planned_queries import Plans
 from ingest.sql.template import ident, literal, sql
 
@@ -25,8 +26,11 @@ def rows(changes: Changes, stored: Stored, plans: Plans | None) -> DataFrame:
 
 def _build(changes: Changes, stored: DataFrame | None) -> DataFrame:
     compiled, end = changes.compiled, changes.counts.truncated_at
-    newest = changed_keys(changes).where(str(sql("not ({older})", older=older_sql(compiled, end))))
-    newest = newest.withColumn("newest", newest_event(changes))
+    newest = changed_keys(changes)
+    if end is not None:
+        newest = newest.where(str(sql("not ({older})", older=older_sql(compiled, end))))
+    if changes.counts.bare_over_changes:
+        newest = newest.withColumn("newest", deleted_change(compiled))
     columns = bookkeeping(compiled, ident("newest"))
     rows = build_rows(changes, newest, columns, lacking_columns(changes), stored)
     return rows if end is None or stored is None else rows.unionByName(_swept(changes, stored, rows, end))
