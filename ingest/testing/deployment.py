@@ -81,10 +81,11 @@ class Deployment:
             return session.plan(names, max_offsets=max_offsets)
 
     def run_until_idle(self, *, max_offsets: int | None = None) -> list[RunReport]:
-        """Run until no table commits, and return all reports."""
-        reports = [self.run(max_offsets=max_offsets)]
-        while any(table.outcome == "committed" for table in reports[-1].tables):
-            reports.append(self.run(max_offsets=max_offsets))
+        """Run until no table commits, all in one `Session`, and return all reports."""
+        with self.session as session:
+            reports = [session.run(max_offsets=max_offsets)]
+            while any(table.outcome == "committed" for table in reports[-1].tables):
+                reports.append(session.run(max_offsets=max_offsets))
         return reports
 
     def frame(self, table: str) -> "DataFrame":

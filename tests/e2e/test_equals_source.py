@@ -32,7 +32,7 @@ def one_run(deployment: Deployment, kind: str) -> None:
 
 
 def small_runs(deployment: Deployment, kind: str) -> None:
-    """Many runs of a few offsets each."""
+    """Many runs of a few offsets each.  Spark interprets a table's queries in the first run only."""
     deployment.load()
     deployment.onboard(type=kind)
     deployment.run_until_idle(max_offsets=60)
