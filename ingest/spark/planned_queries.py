@@ -17,12 +17,8 @@ from ingest.spark.java import java_rows, jvm_of
 
 Query = Callable[[DataFrame], DataFrame]
 
-FEW_PLANS: Final = 240
-"""The plans that stay in the memory of the smallest drivers: those of 60 tables, each of which has four."""
-_BYTES: Final = 1 << 20
-"""The memory that a plan takes."""
-_SHARE: Final = 4
-"""Plans take up to one part of so many of the driver's heap."""
+MAX_PLANS: Final = 240
+"""The plans that stay in memory, four for each table: one of them takes about 1 MB."""
 
 
 @attrs.frozen(eq=False)
@@ -35,7 +31,7 @@ class _Planned:
 class Plans:
     """The planned queries of one Spark session, `most` of them."""
 
-    most: int = FEW_PLANS
+    most: int = MAX_PLANS
     _planned: dict[str, _Planned] = attrs.field(factory=dict, init=False)
     _guard: threading.Lock = attrs.field(factory=threading.Lock, init=False)
 
@@ -84,8 +80,4 @@ _PLANS: Final = WeakKeyDictionary[SparkSession, Plans]()
 
 def plans_of(spark: SparkSession) -> Plans:
     """Return the planned queries of a session."""
-    plans = _PLANS.get(spark)
-    if plans is None:
-        heap_bytes = int(jvm_of(spark).java.lang.Runtime.getRuntime().maxMemory())
-        plans = _PLANS.setdefault(spark, Plans(max(FEW_PLANS, heap_bytes // _SHARE // _BYTES)))
-    return plans
+    return _PLANS.setdefault(spark, Plans())
