@@ -32,10 +32,6 @@ bootstrap_servers = "{bootstrap_servers}"
 
 [lake]
 path = "lake"
-
-[spark.conf]
-# Short runs of small tables start faster when the JVM compiles lightly; leave it out elsewhere.
-"spark.driver.extraJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """
 
 NEXT = """\
