@@ -16,7 +16,7 @@ from ingest.compile.table import CompiledTable
 from ingest.order.changes import Changes, Marks, Stored
 from ingest.order.chosen import computed_rows, count_outside, incomplete_sql
 from ingest.order.columns import never_null
-from ingest.order.tombstones import deleted_change, has_change_sql, stored_deletes, tombstone_rows
+from ingest.order.tombstones import has_change_sql, stored_deletes, tombstone_rows
 from ingest.order.version_values import lacking_sql
 from ingest.spark.planned_queries import Plans
 from ingest.sql.template import Sql, ident, literal, sql, struct
@@ -44,11 +44,6 @@ def changed_keys(changes: Changes) -> DataFrame:
     """Return the newest change of each key that has changes, not only tombstones."""
     has_change = has_change_sql(changes.compiled)
     return changes.rows.where(str(sql("kind = {change} and {has}", change=literal(CHANGE), has=has_change)))
-
-
-def newest_event(changes: Changes) -> Column:
-    """Return a key's newest change, or the delete by a bare tombstone that follows it."""
-    return deleted_change(changes.compiled) if changes.counts.bare_over_changes else F.col("newest")
 
 
 def build_rows(

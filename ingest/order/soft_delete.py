@@ -16,7 +16,8 @@ from ingest.order.changes import OURS, Changes, Stored
 from ingest.order.chosen import OUTSIDE, mark_outside
 from ingest.order.columns import types_of
 from ingest.order.counts import count_rows, older_sql
-from ingest.order.rows import build_rows, changed_keys, count_marks, newest_event, planned, stored_keys
+from ingest.order.rows import build_rows, changed_keys, count_marks, planned, stored_keys
+from ingest.order.tombstones import deleted_change
 from ingest.spark.planned_queries import Plans
 from ingest.sql.template import Sql, ident, join, sql
 from ingest.sql.types import cast, null_of
@@ -54,11 +55,12 @@ def _bookkeeping(compiled: CompiledTable, position: Sql | None = None) -> list[S
 
 def _marked_changes(changes: Changes, stored: DataFrame | None) -> DataFrame:
     """Return the changes with the event that decides each row.  A truncate decides older changes."""
-    newest, truncated_at = newest_event(changes), changes.counts.truncated_at
+    compiled, truncated_at = changes.compiled, changes.counts.truncated_at
+    newest = deleted_change(compiled) if changes.counts.bare_over_changes else F.col("newest")
     if truncated_at is None:
         return changed_keys(changes).withColumn(_MARK, newest)
     swept = F.col("swept").withField("sort_key", F.expr("greatest(swept.sort_key, newest.sort_key)"))
-    is_older = F.expr(str(older_sql(changes.compiled, truncated_at)))
+    is_older = F.expr(str(older_sql(compiled, truncated_at)))
     both = changed_keys(changes).crossJoin(F.broadcast(_newest_truncate(changes)))
     marked = both.withColumn(_MARK, F.when(is_older, swept).otherwise(newest))
     return marked if stored is None else _without_newer_stored(marked, changes, stored)

@@ -44,7 +44,7 @@ FIRST_TIER: Final = JavaOption("-XX:TieredStopAtLevel=1", ("Tiered", "-Xint", "-
 """Without HotSpot's optimising compiler: it costs a short run more than it saves."""
 CODE_CACHE: Final = JavaOption("-XX:ReservedCodeCacheSize=240m", ("ReservedCodeCacheSize",))
 """HotSpot reserves as much for both compilers, and 48 MB for the first one alone.  The code of 80 tables
-fills these: HotSpot then drops code, compiles it again, and may stop to compile."""
+fills these: HotSpot then drops code, compiles it again, and may stop compiling."""
 SERIAL: Final = JavaOption("-XX:+UseSerialGC", ("GC",))
 """Without the threads of a parallel collector, for the same reason."""
 PARALLEL: Final = JavaOption("-XX:+UseParallelGC", ("GC",))

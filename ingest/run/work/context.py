@@ -83,7 +83,7 @@ class Context:
         """The Spark session, started at its first use."""
         with self.steps.during("", "start"):
             self.progress("", "starting Spark")
-            self.driver.is_short &= self.beside is None
+            self.driver.is_short &= self.beside is None  # the JVM of `--follow` lasts
             return self.driver.start(sum(self.waiting.values()), sum(self.file_bytes.values()))
 
     @cached_property
