@@ -17,8 +17,8 @@ from ingest.spark.java import java_rows, jvm_of
 
 Query = Callable[[DataFrame], DataFrame]
 
-MAX_PLANS: Final = 240
-"""The plans that stay in memory, four for each table: one of them takes about 1 MB."""
+MAX_PLANS: Final = 800
+"""The plans that stay in memory, four for each table: one of them takes about 0.3 MB."""
 
 
 @attrs.frozen(eq=False)

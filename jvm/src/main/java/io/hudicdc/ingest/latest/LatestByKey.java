@@ -140,7 +140,7 @@ public final class LatestByKey {
         if (kept.sparkContext().isLocal()) {
             kept.localCheckpoint();
         }
-        return PlannedQuery.inOnePartition(rows.sparkSession(), kept, rows.exprEnc());
+        return PlannedQuery.inOnePartition(rows.sparkSession(), kept, rows.schema());
     }
 
     private Dataset<Row> toRows(JavaRDD<InternalRow> newest) {

@@ -98,7 +98,7 @@ public final class KafkaRows {
                 .toJavaRDD()
                 .mapPartitions(messages -> counted(messages, headers, mostBytes), true);
         StructType schema = headers ? WITH_HEADERS : SCHEMA;
-        return session.internalCreateDataFrame(rows.setName("kafka").rdd(), schema, false);
+        return LeanDataset.of(session, rows.setName("kafka").rdd(), schema);
     }
 
     /** Return a task's rows, and count them as the records that it has read, as Spark's newer source does. */

@@ -8,14 +8,11 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.encoders.ExpressionEncoder;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeAndComment;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
-import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.execution.InputAdapter;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
@@ -26,7 +23,6 @@ import org.apache.spark.sql.execution.WholeStageCodegenEvaluatorFactory;
 import org.apache.spark.sql.execution.WholeStageCodegenExec;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
-import scala.Option;
 import scala.Tuple2;
 import scala.collection.JavaConverters;
 import scala.collection.Seq;
@@ -42,44 +38,28 @@ import scala.reflect.ClassTag$;
 public final class PlannedQuery {
     private static final ClassTag<InternalRow> ROWS = ClassTag$.MODULE$.apply(InternalRow.class);
     private static final ClassTag<Object> OBJECTS = ClassTag$.MODULE$.apply(Object.class);
-    private static final boolean IS_STREAMING = false;
 
     private final StructType inputSchema;
-    private final ExpressionEncoder<Row> encoder;
+    private final StructType schema;
     private final SparkPlan plan;
     private final AtomicBoolean isUsed = new AtomicBoolean();
     private Compiled compiled;
 
-    private PlannedQuery(StructType inputSchema, ExpressionEncoder<Row> encoder, SparkPlan plan) {
+    private PlannedQuery(StructType inputSchema, StructType schema, SparkPlan plan) {
         this.inputSchema = inputSchema;
-        this.encoder = encoder;
+        this.schema = schema;
         this.plan = plan;
     }
 
     /** Return the input of a query to plan: no rows, in one partition, with the columns of {@code rows}. */
     public static Dataset<Row> input(Dataset<Row> rows) {
         SparkSession session = rows.sparkSession();
-        return inOnePartition(session, session.sparkContext().emptyRDD(ROWS), rows.exprEnc());
+        return inOnePartition(session, session.sparkContext().emptyRDD(ROWS), rows.schema());
     }
 
-    /**
-     * Return a dataset of rows in one partition, which Spark knows about: an aggregate needs no shuffle.
-     *
-     * @param encoder of a dataset with the same columns: Spark takes 3 ms to make one for twelve columns
-     */
-    public static Dataset<Row> inOnePartition(
-            SparkSession session, RDD<InternalRow> rows, ExpressionEncoder<Row> encoder) {
-        LogicalRDD plan = new LogicalRDD(
-                toSeq(JavaConverters.seqAsJavaList(DataTypeUtils.toAttributes(encoder.schema()))),
-                rows,
-                SinglePartition$.MODULE$,
-                toSeq(List.<SortOrder>of()),
-                IS_STREAMING,
-                session,
-                Option.empty(),
-                Option.empty());
-        plan.setAnalyzed(); // a leaf with resolved columns: Spark's rules would only look at it
-        return new Dataset<>(session, plan, encoder);
+    /** Return a dataset of rows in one partition, which Spark knows about: an aggregate needs no shuffle. */
+    public static Dataset<Row> inOnePartition(SparkSession session, RDD<InternalRow> rows, StructType schema) {
+        return LeanDataset.of(session, rows, schema, SinglePartition$.MODULE$);
     }
 
     /** Plan a query over {@code input}; null if its plan does not read this input once, without a shuffle. */
@@ -92,7 +72,7 @@ public final class PlannedQuery {
         boolean isOver = leaves.size() == 1
                 && leaves.get(0) instanceof RDDScanExec
                 && ((RDDScanExec) leaves.get(0)).rdd() == nothing.rdd();
-        return isOver ? new PlannedQuery(input.schema(), query.exprEnc(), plan) : null;
+        return isOver ? new PlannedQuery(input.schema(), query.schema(), plan) : null;
     }
 
     /** Return whether rows have the columns that the query was planned for. */
@@ -111,7 +91,7 @@ public final class PlannedQuery {
         RDD<InternalRow> input = coalesce(input(rows.queryExecution()));
         RDD<InternalRow> result =
                 isUsed.getAndSet(true) ? compiled(session).over(session, input) : interpreted(session, input);
-        return inOnePartition(session, result, encoder);
+        return inOnePartition(session, result, schema);
     }
 
     private RDD<InternalRow> interpreted(SparkSession session, RDD<InternalRow> input) {
