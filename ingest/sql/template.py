@@ -11,7 +11,7 @@ Templates are constants of this code, and `tests/contract/test_sql.py` refuses a
 
 import re
 from collections.abc import Iterable
-from itertools import groupby
+from functools import cache
 from typing import Final
 
 import attrs
@@ -78,19 +78,33 @@ class Sql:
 
 def sql(template: str, **expressions: Sql | int) -> Sql:
     """Parse a template, `{name}` being its holes, and fill those that are given."""
+    parsed = _parsed(template)
+    return parsed.of(**expressions) if expressions else parsed
+
+
+@cache
+def _parsed(template: str) -> Sql:
     pieces = _HOLE.split(template)
     if any(brace in text for text in pieces[::2] for brace in "{}"):
         raise ValueError(f"'{template}' has a brace that is not part of a hole: write it as a literal")
-    return _joined(Hole(piece) if index % 2 else piece for index, piece in enumerate(pieces)).of(
-        **expressions
-    )
+    return _joined(Hole(piece) if index % 2 else piece for index, piece in enumerate(pieces))
 
 
 def _joined(parts: Iterable[str | Hole]) -> Sql:
     """Join neighbouring texts, so that SQL of the same text is equal."""
-    runs = [(kind, list(run)) for kind, run in groupby(parts, type)]
-    joined = (["".join(map(str, run))] if kind is str else run for kind, run in runs)
-    return Sql(tuple(part for run in joined for part in run if part != ""))
+    joined: list[str | Hole] = []
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        if text := "".join(texts):
+            joined.append(text)
+        joined.append(part)
+        texts = []
+    if text := "".join(texts):
+        joined.append(text)
+    return Sql(tuple(joined))
 
 
 def ident(name: str) -> Sql:
