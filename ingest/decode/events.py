@@ -35,6 +35,7 @@ from ingest.decode.large import large_checks, most_decoded
 from ingest.decode.mismatch import key_flags
 from ingest.decode.rejects import reason_sql, rejected_sql
 from ingest.decode.route import kind_sql, op_sql
+from ingest.spark.java import select_expr
 from ingest.sql.template import Sql, ident, literal, sql, struct
 
 _MESSAGE = ("partition", "offset", "key", "value")
@@ -54,9 +55,9 @@ def decode_events(messages: DataFrame, compiled: CompiledTable, refused: Refused
     """
     headers = ("headers",) if has_framings(compiled.table) else ()
     times = (_TIME,) if _has_timed_tombstones(compiled) else ()
-    sized = messages.selectExpr(*_MESSAGE, *headers, *times, _SIZE, _IS_KEYLESS)
+    sized = select_expr(messages, *_MESSAGE, *headers, *times, _SIZE, _IS_KEYLESS)
     decoded = _decoded(unframe(sized, compiled), compiled)
-    return decoded.selectExpr(*map(str, _event_columns(compiled, refused)))
+    return select_expr(decoded, *map(str, _event_columns(compiled, refused)))
 
 
 def _event_columns(compiled: CompiledTable, refused: Refused) -> list[Sql]:
@@ -146,7 +147,7 @@ def _decoded(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Decode values and keys. Spark keeps their projection apart, since the next one uses both many times."""
     form = format_of(compiled)
     flags = [form.writer(compiled.value, "value").alias("writer"), *key_flags(compiled)]
-    numbered = messages.selectExpr("*", *map(str, flags))
+    numbered = select_expr(messages, "*", *map(str, flags))
     most_bytes = most_decoded(compiled)
     with_event = form.decode(numbered, compiled.value, "value", "event", most_bytes)
     return form.decode(with_event, compiled.key, "key", "keyed", most_bytes)

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 
+from ingest.spark.java import select_expr
 from ingest.sql.template import Sql, literal, sql, word
 from ingest.sql.types import SparkType, cast, null_of, parse_ddl
 
 
 def select(rows: DataFrame, columns: Mapping[str, Sql]) -> DataFrame:
     """Return the columns with these names and values."""
-    return rows.selectExpr(*(str(value.alias(name)) for name, value in columns.items()))
+    return select_expr(rows, *(str(value.alias(name)) for name, value in columns.items()))
 
 
 def types_of(rows: DataFrame) -> dict[str, SparkType]:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from ingest.compile.event import CHANGE, TOMBSTONE, TRUNCATE
 from ingest.compile.table import CompiledTable
 from ingest.order.tombstones import tombstone_counters
-from ingest.spark.java import java_rows, jvm_of
+from ingest.spark.java import java_rows, jvm_of, select_expr
 from ingest.sql.template import Sql, ident, join, literal, sql
 
 REJECTED: Final = "rejected"
@@ -52,8 +52,8 @@ def latest_by_key(events: DataFrame, compiled: CompiledTable, span: int = 0) -> 
 def _grouped(events: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Return events with the columns of their groups first, as the JVM reduces them."""
     values = {name: value for name, (value, _) in _counters(compiled).items()}
-    return events.selectExpr(
-        *_named(_groups(compiled)), *_EVENT, *_named(values), *_named(_partial_columns(compiled))
+    return select_expr(
+        events, *_named(_groups(compiled)), *_EVENT, *_named(values), *_named(_partial_columns(compiled))
     )
 
 
@@ -91,7 +91,8 @@ def _reduce(rows: DataFrame, compiled: CompiledTable, *tasks: int) -> DataFrame:
 def as_changes(reduced: DataFrame, compiled: CompiledTable) -> DataFrame:
     """Return reduced rows with the columns of `latest_by_key`."""
     names = [name for name in _counters(compiled) if name != "newest_ms"]
-    return reduced.selectExpr(
+    return select_expr(
+        reduced,
         *_groups(compiled),
         str(_EVENT_STRUCT.alias("newest")),
         "newest_ms as source_ms",

@@ -18,6 +18,7 @@ from ingest.order.chosen import computed_rows, count_outside, incomplete_sql
 from ingest.order.columns import never_null
 from ingest.order.tombstones import has_change_sql, stored_deletes, tombstone_rows
 from ingest.order.version_values import lacking_sql
+from ingest.spark.java import select_expr
 from ingest.spark.planned_queries import Plans
 from ingest.sql.template import Sql, ident, literal, sql, struct
 from ingest.sql.types import cast, null_of
@@ -68,7 +69,7 @@ def build_rows(
     if changes.compiled.table.rows.where is not None and not changes.compiled.model.marks_deletes:
         is_joined = _STORED in newest.columns
         columns.append(incomplete_sql(changes.compiled, lacking_columns(changes), is_joined=is_joined))
-    rows = computed_rows(newest.selectExpr(*map(str, columns)), changes)
+    rows = computed_rows(select_expr(newest, *map(str, columns)), changes)
     return rows if deletes is None else rows.unionByName(tombstone_rows(deletes, rows, changes.compiled))
 
 

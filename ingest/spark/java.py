@@ -3,6 +3,7 @@
 It lies below the rooms that call Java (`hudi`, `order`, `decode`, `spark`), so that each may import it.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, Final
@@ -116,6 +117,12 @@ def java_rows(rows: DataFrame) -> Any:
 def frame_of(spark: SparkSession, java_rows: Any) -> DataFrame:
     """Return the DataFrame over a Dataset."""
     return DataFrame(java_rows, spark)
+
+
+def select_expr(rows: DataFrame, *expressions: str) -> DataFrame:
+    """Return `rows.selectExpr(*expressions)`.  pyspark would call the JVM once more for each expression."""
+    selects = jvm_of(rows.sparkSession).io.hudicdc.ingest.spark.LeanDataset.select
+    return frame_of(rows.sparkSession, selects(java_rows(rows), json.dumps(expressions)))
 
 
 def empty_rows(spark: SparkSession, ddl: str) -> DataFrame:

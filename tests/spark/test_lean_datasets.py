@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ingest.spark.java import frame_of, java_rows, java_session, jvm_of
+from ingest.spark.java import frame_of, java_rows, java_session, jvm_of, select_expr
 
 pytestmark = pytest.mark.spark
 
@@ -66,3 +66,10 @@ def test_other_steps_make_the_encoder(
     expected, result = step(plain), step(lean)
     assert result.schema == expected.schema
     assert sorted(map(str, result.collect())) == sorted(map(str, expected.collect()))
+
+
+def test_one_call_selects_all_expressions(plain: DataFrame) -> None:
+    """Also those with characters that the call has to escape."""
+    expressions = ("*", "id + 1", """'"\\ \n\u00e9\U0001f600' as `a"\\b`""", "part.b")
+    expected, result = plain.selectExpr(*expressions), select_expr(plain, *expressions)
+    assert (result.schema, result.collect()) == (expected.schema, expected.collect())

@@ -1,5 +1,7 @@
 package io.hudicdc.ingest.spark;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
@@ -35,6 +37,7 @@ import scala.collection.Seq;
  */
 public final class LeanDataset extends Dataset<Row> {
     private static final long serialVersionUID = 1L;
+    private static final ObjectMapper JSON = new ObjectMapper();
     private static final ExpressionEncoder<Row> NO_COLUMNS = ExpressionEncoder.apply(new StructType());
     private static final boolean IS_STREAMING = false;
     private static final boolean IS_GLOBAL = true;
@@ -69,6 +72,11 @@ public final class LeanDataset extends Dataset<Row> {
                 Option.empty());
         plan.setAnalyzed(); // a leaf with resolved columns: Spark's rules would only look at it
         return of(session, plan);
+    }
+
+    /** Return the columns of a dataset that a JSON array of expressions gives. */
+    public static Dataset<Row> select(Dataset<Row> rows, String expressions) throws JsonProcessingException {
+        return rows.selectExpr(JSON.readValue(expressions, String[].class));
     }
 
     @Override
