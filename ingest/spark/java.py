@@ -120,7 +120,10 @@ def frame_of(spark: SparkSession, java_rows: Any) -> DataFrame:
 
 
 def select_expr(rows: DataFrame, *expressions: str) -> DataFrame:
-    """Return `rows.selectExpr(*expressions)`.  pyspark would call the JVM once more for each expression."""
+    """Return `rows.selectExpr(*expressions)`, for many of them.
+
+    pyspark would call the JVM once more for each expression.
+    """
     selects = jvm_of(rows.sparkSession).io.hudicdc.ingest.spark.LeanDataset.select
     return frame_of(rows.sparkSession, selects(java_rows(rows), json.dumps(expressions)))
 
