@@ -124,7 +124,7 @@ def select_expr(rows: DataFrame, *expressions: str) -> DataFrame:
 
     pyspark would call the JVM once more for each expression.
     """
-    selects = jvm_of(rows.sparkSession).io.hudicdc.ingest.spark.LeanDataset.select
+    selects = jvm_of(rows.sparkSession).io.hudicdc.ingest.spark.LeanDataset.selectAll
     return frame_of(rows.sparkSession, selects(java_rows(rows), json.dumps(expressions)))
 
 

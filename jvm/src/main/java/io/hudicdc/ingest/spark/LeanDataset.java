@@ -75,7 +75,7 @@ public final class LeanDataset extends Dataset<Row> {
     }
 
     /** Return the columns of a dataset that a JSON array of expressions gives. */
-    public static Dataset<Row> select(Dataset<Row> rows, String expressions) throws JsonProcessingException {
+    public static Dataset<Row> selectAll(Dataset<Row> rows, String expressions) throws JsonProcessingException {
         return rows.selectExpr(JSON.readValue(expressions, String[].class));
     }
 
