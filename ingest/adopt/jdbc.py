@@ -30,6 +30,7 @@ from ingest.sources.layout import ComparedColumn
 from ingest.sources.origin import Origin, check_database, find_origin
 from ingest.sources.pairs import pair_column
 from ingest.sources.queries import SourceTable
+from ingest.spark.java import select_expr
 from ingest.sql.template import Sql, ident, join, sql
 from ingest.sql.types import SparkType, cast
 from ingest.verify.rows import read_table
@@ -158,7 +159,7 @@ class _Export:
         )
         predicates = self._ranges(first) if first and first.form.name == "integer" else ()
         rows = self.source.read(query, predicates).coalesce(self.source.settings.parallel)
-        return rows.selectExpr(*(_read_back(name, good) for name in rows.columns if name != _RANGE))
+        return select_expr(rows, *(_read_back(name, good) for name in rows.columns if name != _RANGE))
 
     def _table_name(self) -> Sql:
         return join(".", map(self.source.database.ident, self.table.parts))

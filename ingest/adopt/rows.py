@@ -24,6 +24,7 @@ from ingest.run.batch.chosen import check_computed, with_row_sql
 from ingest.run.batch.keys import check_keys
 from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.table_state import TableState
+from ingest.spark.java import select_expr
 from ingest.sql.template import Sql, ident, literal, sql
 
 _SHOWN: Final = 5
@@ -105,9 +106,9 @@ class ForeignRows:
         evolution = first_evolution(self.compiled)
         batch = PreparedBatch(self.rows, self.compiled, evolution, BatchCounts(), None, TableState(None))
         batch = with_row_sql(self.rows.sparkSession, batch)
-        rows = self.rows.selectExpr(*map(str, columns))
+        rows = select_expr(self.rows, *map(str, columns))
         computed = (c.name for c in batch.evolution.columns if c.name in self.compiled.table.computed)
-        rows = rows.selectExpr("*", *(str(sql("null").alias(name)) for name in computed))
+        rows = select_expr(rows, "*", *(str(sql("null").alias(name)) for name in computed))
         rows = computed_rows(rows, batch)
         check_computed(rows, batch)
         chosen = model_of(self.compiled).chosen(mark_outside(rows, self.compiled), self.compiled)

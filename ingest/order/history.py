@@ -29,6 +29,7 @@ from ingest.order.intervals import BOOKKEEPING, INTERVAL, comparable, with_inter
 from ingest.order.tombstone_ends import IS_TOMBSTONE, MARK, bare_tombstones, with_tombstone_ends
 from ingest.order.truncates import IS_NEW, SWEPT, WAS, find_truncates, with_swept
 from ingest.order.version_values import LOST, fill, filled_columns, partial_of, stored_value, value_of
+from ingest.spark.java import select_expr
 from ingest.spark.planned_queries import Plans
 from ingest.sql.template import Sql, ident, join, literal, sql, struct
 from ingest.sql.types import null_of, reshape
@@ -119,7 +120,7 @@ def _events(changes: Changes) -> DataFrame:
         sql("true").alias(IS_NEW),
         sql("false").alias(IS_TOMBSTONE),
     ]
-    return changes.rows.where(F.col("kind") == CHANGE).selectExpr(*map(str, columns))
+    return select_expr(changes.rows.where(F.col("kind") == CHANGE), *map(str, columns))
 
 
 def _of_keys(stored: DataFrame, changes: Changes) -> DataFrame:
@@ -157,7 +158,7 @@ def _stored_rows(stored: DataFrame, changes: Changes, filled: Sequence[TargetCol
     by_tombstone = sql("({partial} <=> {mark})", partial=ident(PARTIAL), mark=literal(MARK))
     partial = sql("if({mark}, null, {partial})", mark=by_tombstone, partial=ident(PARTIAL)).alias(PARTIAL)
     marks = (_OLD, by_tombstone.alias(IS_TOMBSTONE), before)
-    return stored.selectExpr(*BOOKKEEPING, str(partial), *map(str, (*values, *marks)))
+    return select_expr(stored, *BOOKKEEPING, str(partial), *map(str, (*values, *marks)))
 
 
 def _computed(rows: DataFrame, changes: Changes) -> DataFrame:

@@ -17,6 +17,7 @@ from ingest.order.columns import never_null, select
 from ingest.order.tombstone_ends import IS_TOMBSTONE, MARK, NEWEST
 from ingest.order.truncates import IS_NEW, SWEPT, WAS
 from ingest.order.version_values import LOST
+from ingest.spark.java import select_expr
 from ingest.sql.template import Sql, ident, literal, sql, struct
 from ingest.sql.types import Simple, SparkType, has_map
 
@@ -45,7 +46,7 @@ def with_intervals(rows: DataFrame, evolution: Evolution, order: Sql) -> DataFra
     values = struct(fields or [("none", sql("cast(null as boolean)"))])  # Spark has no struct without fields
     packed = _packed(evolution)
     others = (ident(name) for name in rows.columns if name not in packed)
-    marked = rows.selectExpr(*map(str, (*others, ends.alias(_ENDS), values.alias(_VALUES))))
+    marked = select_expr(rows, *map(str, (*others, ends.alias(_ENDS), values.alias(_VALUES))))
     begins = _begins(order).alias(_BEGINS)
     if SWEPT in rows.columns:  # an end that is not one has no time, either
         time = sql(

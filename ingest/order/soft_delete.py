@@ -18,6 +18,7 @@ from ingest.order.columns import types_of
 from ingest.order.counts import count_rows, older_sql
 from ingest.order.rows import build_rows, changed_keys, count_marks, planned, stored_keys
 from ingest.order.tombstones import deleted_change
+from ingest.spark.java import select_expr
 from ingest.spark.planned_queries import Plans
 from ingest.sql.template import Sql, ident, join, sql
 from ingest.sql.types import cast, null_of
@@ -98,7 +99,7 @@ def _swept(changes: Changes, stored: DataFrame, rows: DataFrame) -> DataFrame:
         if name in keys or not name.startswith(OURS)
     ]
     position = sql("greatest(_cdc_position, {truncated_at})", truncated_at=truncated_at)
-    return deleted.selectExpr(*map(str, (*_bookkeeping(compiled, position), *columns)))
+    return select_expr(deleted, *map(str, (*_bookkeeping(compiled, position), *columns)))
 
 
 def chosen(rows: DataFrame, _compiled: CompiledTable) -> DataFrame:

@@ -16,6 +16,7 @@ from ingest.compile.row_image import UPDATE_FIELDS, lacks_sql
 from ingest.compile.row_model import Columns, Document
 from ingest.compile.table import CompiledTable
 from ingest.order.changes import Changes
+from ingest.spark.java import select_expr
 from ingest.sql.template import Sql, any_true, ident, join, literal, sql, struct
 from ingest.sql.types import Simple, null_of
 
@@ -136,7 +137,8 @@ def _fill_columns(rows: DataFrame, columns: tuple[TargetColumn, ...], order: Sql
         sql("{lacks} and {value} is null", lacks=_lacks(column), value=ident(newest[column.name]))
         for column in columns
     )
-    return with_names.selectExpr("*", *map(str, filled)).selectExpr(*map(str, values), str(lost.alias(LOST)))
+    with_newest = select_expr(with_names, "*", *map(str, filled))
+    return select_expr(with_newest, *map(str, values), str(lost.alias(LOST)))
 
 
 def _newest_value(column: TargetColumn, order: Sql) -> Sql:
@@ -185,4 +187,4 @@ def _fill_documents(rows: DataFrame, compiled: CompiledTable, order: Sql) -> Dat
     )
     values = [document.alias(name) if name == DOCUMENT else ident(name) for name in rows.columns]
     lost = sql("{partial} is not null and {whole} = 0", partial=ident(PARTIAL), whole=ident(_WHOLE))
-    return chained.selectExpr(*map(str, values), str(lost.alias(LOST)))
+    return select_expr(chained, *map(str, values), str(lost.alias(LOST)))

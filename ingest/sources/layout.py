@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from ingest.errors import UsageError
 from ingest.sources.database import MD5, Checksum, Database, HashChecksum
 from ingest.sources.forms import TEXTS, Form
+from ingest.spark.java import select_expr
 from ingest.sql.template import Sql, ident, join, literal, sql, word
 
 Mode = Literal["counts", "keys", "checksums", "full"]
@@ -150,7 +151,7 @@ class Layout:
         else:
             row = self.lake_row(_ROW_TEXT if self.mode == "full" else self.checksum)
             columns.append(row.alias("d"))
-        return chosen.selectExpr(*map(str, columns))
+        return select_expr(chosen, *map(str, columns))
 
     def key_names(self) -> list[str]:
         """Return the names of the key's texts."""
