@@ -1,6 +1,7 @@
 """The timeline of a table by Hudi's classes, which read every layout and every storage."""
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import chain, repeat
@@ -129,7 +130,7 @@ class HudiTimeline:
     def _read(self, timeline: Any) -> Iterator[StoredCommit]:
         reader = jvm_of(self.spark).io.hudicdc.ingest.hudi.CommitReader(timeline)
         for limit in chain(_PAGES, repeat(_PAGES[-1])):
-            page = json.loads(reader.read(limit))
+            page = json.loads(b64decode(reader.read(limit)))
             yield from map(self._commit, page)
             if len(page) < limit:
                 return
