@@ -120,7 +120,7 @@ def frame_of(spark: SparkSession, java_rows: Any) -> DataFrame:
 
 
 def select_expr(rows: DataFrame, *expressions: str) -> DataFrame:
-    """Return `rows.selectExpr(*expressions)`, for many of them.
+    """Return `rows.selectExpr(*expressions)`, for as many as a table has columns.
 
     pyspark would call the JVM once more for each expression.
     """
