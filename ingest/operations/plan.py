@@ -4,6 +4,7 @@ The pending range is read, decoded and fitted by the steps of a run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 import attrs
@@ -28,7 +29,7 @@ from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
 from ingest.operations.rebuild.rebuild_plan import free_by_files, free_by_hadoop, plan_refused
-from ingest.operations.status.ahead import has_new_versions
+from ingest.operations.status.ahead import NewestVersions, has_new_versions, list_newest
 from ingest.operations.table_plan import ColumnChange, PlanOutcome, TablePlan, VersionPlan, combined
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
@@ -50,7 +51,11 @@ States = dict[str, TableState]
 
 
 def plan_table(
-    run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark], states: States
+    run: Context,
+    feed: Feed,
+    watermarks: Mapping[Partition, Watermark],
+    states: States,
+    newest: NewestVersions,
 ) -> TablePlan:
     """Plan one table, by the steps of a run.  An error that would stop the run is the plan's error.
 
@@ -61,7 +66,7 @@ def plan_table(
         stored = run.lake.table(feed.table)
         start = find_start(run, stored, feed, watermarks)
         if start.ranges.is_empty:
-            return _plan_idle(run, feed, start)
+            return _plan_idle(run, feed, start, newest)
         plan = _started(feed, start)
         state = states.get(feed.name) or table_state(run, feed.table, start.last)
         schemas = fetch_known(run, feed, start.ranges, start.watermarks, state.met_ids)
@@ -85,7 +90,9 @@ def plan_table(
     return attrs.evolve(plan, verdict="commit")
 
 
-def plan_by_files(run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark]) -> TablePlan | None:
+def plan_by_files(
+    run: Context, feed: Feed, watermarks: Mapping[Partition, Watermark], newest: NewestVersions
+) -> TablePlan | None:
     """Plan a table without pending messages, without a JVM, or return None if messages are pending."""
     stored = run.files.table(feed.table)
     try:
@@ -93,7 +100,7 @@ def plan_by_files(run: Context, feed: Feed, watermarks: Mapping[Partition, Water
     except TableChangedError as error:
         plan = stopped(TablePlan(feed.name, feed.topic, "fail"), error)
         return attrs.evolve(plan, rebuild=plan_refused(feed.table, stored, free_by_files(run), error))
-    return _plan_idle(run, feed, start) if start.ranges.is_empty else None
+    return _plan_idle(run, feed, start, newest) if start.ranges.is_empty else None
 
 
 def _started(feed: Feed, start: Start) -> TablePlan:
@@ -109,12 +116,12 @@ def _started(feed: Feed, start: Start) -> TablePlan:
     )
 
 
-def _plan_idle(run: Context, feed: Feed, start: Start) -> TablePlan:
+def _plan_idle(run: Context, feed: Feed, start: Start, newest: NewestVersions) -> TablePlan:
     """Plan a table without pending messages: a run passes with any schemas."""
     plan = _started(feed, start)
     met_ids = known_ids(start.last)
     try:
-        if feed.table.source_table or not has_new_versions(run.registry, feed, met_ids):
+        if feed.table.source_table or not has_new_versions(run.registry, feed, met_ids, newest):
             return plan
         schemas = fetch_known(run, feed, start.ranges, start.watermarks, met_ids)
         return _with_versions(run, feed, plan, schemas, met_ids)
@@ -266,15 +273,16 @@ class PlanTask:
     """Plans tables (a `TableTask`)."""
 
     watermarks: Watermarks
+    newest: NewestVersions = attrs.Factory(dict)
     states: States = attrs.Factory(dict)
 
     def with_spark(self, run: Context, feed: Feed) -> TablePlan:
         """Plan one table."""
-        return plan_table(run, feed, self.watermarks.of(feed.topic), self.states)
+        return plan_table(run, feed, self.watermarks.of(feed.topic), self.states, self.newest)
 
     def by_files(self, run: Context, feed: Feed) -> TablePlan | None:
         """Plan one table without pending messages."""
-        return plan_by_files(run, feed, self.watermarks.of(feed.topic))
+        return plan_by_files(run, feed, self.watermarks.of(feed.topic), self.newest)
 
     def finish(self, run: Context, feed: Feed, result: TablePlan | IngestError, _: float) -> TablePlan:
         """Make a plan of an error, too."""
@@ -291,7 +299,8 @@ class PlanTask:
 def plan_tables(run: Context, tables: Sequence[TableConfig]) -> tuple[TablePlan, ...]:
     """Plan tables, all of their topics."""
     feeds, watermarks = resolve(run, tables)
-    return work_on_tables(run, tables, TopicsTask(PlanTask(watermarks), feeds))
+    newest = list_newest(run, chain.from_iterable(feeds.values()))
+    return work_on_tables(run, tables, TopicsTask(PlanTask(watermarks, newest), feeds))
 
 
 def of_broken_file(error: TableFileError) -> TablePlan:

@@ -11,6 +11,7 @@ from ingest.registry.naming import TopicSubjects, find_topics, key_beside
 from ingest.registry.subject import (
     CompatibilityResult,
     FrameId,
+    Newest,
     Reference,
     Registered,
     Schema,
@@ -29,6 +30,7 @@ __all__ = [
     "CompatibilityResult",
     "FolderRegistry",
     "FrameId",
+    "Newest",
     "Reference",
     "Registered",
     "Registry",

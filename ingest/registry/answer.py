@@ -2,6 +2,7 @@
 
 from typing import Final
 
+import attrs
 from confluent_kafka.schema_registry import RegisteredSchema
 from confluent_kafka.schema_registry import Schema as ClientSchema
 
@@ -102,6 +103,40 @@ def read_own_versions(answer: object) -> tuple[tuple[Subject, int], ...]:
         (Subject(_text(version["artifactId"])), int(_text(version["version"])))
         for version in versions
         if _text(version["version"]).isdecimal()
+    )
+
+
+@attrs.frozen
+class OwnVersion:
+    """A version in a list of Apicurio's own API.  Later versions of a subject have higher `global_id`s."""
+
+    subject: Subject
+    global_id: int
+    content_id: int
+    state: str
+
+
+def read_own_page(answer: object) -> tuple[tuple[OwnVersion, ...], int]:
+    """Read a page of versions from Apicurio's own API, and the number of versions of the whole list."""
+    page = map(_fields, _list(_fields(answer)["versions"]))
+    versions = (
+        OwnVersion(
+            Subject(_text(fields["artifactId"])),
+            _number(fields["globalId"]),
+            _number(fields["contentId"]),
+            _text(fields["state"]),
+        )
+        for fields in page
+    )
+    return tuple(versions), _number(_fields(answer)["count"])
+
+
+def read_listed(answer: object) -> tuple[tuple[Subject, int, SchemaId], ...]:
+    """Read subject, version and id of a list of schemas."""
+    listed = map(_fields, _list(answer))
+    return tuple(
+        (Subject(_text(fields["subject"])), _number(fields["version"]), read_id(fields["id"]))
+        for fields in listed
     )
 
 

@@ -1,6 +1,6 @@
 """A live registry, Confluent's or one that speaks its API (Apicurio), over one or several servers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from itertools import count
 from typing import Final, TypeVar
@@ -21,9 +21,11 @@ from ingest.registry.answer import (
 from ingest.registry.apicurio import fetch_frame_ids, fetch_id_of_guid, fetch_versions_with
 from ingest.registry.connection import FAILURES, OTHER_SERVER, Question, connect
 from ingest.registry.lookup import chosen_ids, texts_in_order
+from ingest.registry.newest import list_newest
 from ingest.registry.subject import (
     CompatibilityResult,
     FrameId,
+    Newest,
     Reference,
     Registered,
     Schema,
@@ -127,6 +129,11 @@ class LiveRegistry:
         except SchemaNotFoundError:
             return False
         return True
+
+    def newest(self, subjects: Collection[Subject]) -> Mapping[Subject, Newest]:
+        """Return the newest versions of many subjects."""
+        question = Question("list the newest versions")
+        return self._ask(question, lambda client: list_newest(client, subjects))
 
     def latest(self, subject: Subject) -> Registered:
         """Return a subject's newest version."""

@@ -11,7 +11,7 @@ here calls AWS: Glue's API needs signed requests, and a bounded job reads schema
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -20,7 +20,7 @@ from uuid import UUID
 from ingest.errors import SchemaError, SchemaNotFoundError, UsageError
 from ingest.names import SchemaId, Subject
 from ingest.registry.lookup import chosen_ids, texts_in_order
-from ingest.registry.subject import CompatibilityResult, FrameId, Reference, Registered, Schema
+from ingest.registry.subject import CompatibilityResult, FrameId, Newest, Reference, Registered, Schema
 from ingest.tables import IdKind
 
 T = TypeVar("T", str, int)
@@ -55,6 +55,14 @@ class FolderRegistry:
         if not numbers:
             raise SchemaNotFoundError(self.url, f"subject {subject}")
         return numbers
+
+    def newest(self, subjects: Collection[Subject]) -> Mapping[Subject, Newest]:
+        """Return the newest versions of subjects."""
+        listed = ((name, self.versions(name)) for name in frozenset(subjects) & frozenset(self.subjects()))
+        return {
+            name: Newest(self._versions[name, numbers[-1]].id, is_only=len(numbers) == 1)
+            for name, numbers in listed
+        }
 
     def latest(self, subject: Subject) -> Registered:
         """Return a subject's newest version."""

@@ -1,6 +1,6 @@
 """The interface of registries, live, a folder or absent, queries of several requests, and suggestions."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, NoReturn, Protocol
 
@@ -12,6 +12,7 @@ from ingest.names import SchemaId, Subject, first_few
 from ingest.registry.subject import (
     CompatibilityResult,
     FrameId,
+    Newest,
     Reference,
     Registered,
     Schema,
@@ -49,6 +50,14 @@ class Registry(Protocol):
 
     def versions(self, subject: Subject, *, deleted: bool = False) -> tuple[int, ...]:
         """Return a subject's versions in ascending order.  `deleted` includes the soft-deleted ones."""
+        ...
+
+    def newest(self, subjects: Collection[Subject]) -> Mapping[Subject, Newest]:
+        """Return the newest versions of many subjects by few requests, as far as the registry lists them.
+
+        The result lacks subjects, all of them if the registry has far more schemas.  Raises
+        `RegistryRefusedError` for a registry without such a list.
+        """
         ...
 
     def latest(self, subject: Subject) -> Registered:
@@ -171,7 +180,7 @@ class AbsentRegistry:
         todo = f"{where}. `ingest init` writes that file"
         raise SettingsError("settings", "registry.url", "is not set", todo)
 
-    subjects = versions = latest = version = by_id = frame_ids = by_frame_id = _refuse
+    subjects = versions = newest = latest = version = by_id = frame_ids = by_frame_id = _refuse
     with_references = compatibility = compatible = register = _refuse
 
     def close(self) -> None:

@@ -67,6 +67,15 @@ class Registered(JsonValue):
 
 
 @attrs.frozen
+class Newest:
+    """The newest version of a subject, soft-deleted versions included."""
+
+    id: SchemaId
+    is_only: bool
+    """Whether the subject has no other version."""
+
+
+@attrs.frozen
 class CompatibilityResult:
     """Whether a new version is compatible.  `messages` may be empty even if it is not."""
 

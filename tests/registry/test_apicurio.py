@@ -215,6 +215,24 @@ def test_all_versions_of_a_deleted_subject_are_deleted(servers: Any, registry: R
     assert versions_in_order(registry, subject) == (1,)
 
 
+def test_the_newest_versions_come_in_one_list(servers: Any, registry: Registry, name: str) -> None:
+    """As each subject's own answers have them, with deleted versions.  A deleted subject is asked for."""
+    subjects = [Subject(f"{name}-{number}-value") for number in range(5)]
+    for number, subject in enumerate(subjects):
+        for kind in ("int", "long", "float")[: number + 1]:
+            registry.register(subject, _record(name, a=kind))
+    with SchemaRegistryClient({"url": servers.registry_url}) as client:
+        client.delete_version(subjects[2], 3)
+        client.delete_subject(subjects[3])
+    every = registry.subjects()
+    newest = registry.newest([*every, subjects[3], Subject(f"{name}-missing-value")])
+    assert set(newest) == set(every)
+    for subject in set(subjects) - {subjects[3]}:
+        numbers = registry.versions(subject, deleted=True)
+        assert newest[subject].id == registry.version(subject, numbers[-1]).id
+        assert newest[subject].is_only == (len(numbers) == 1)
+
+
 def test_a_server_that_is_down_is_passed_over(servers: Any, name: str) -> None:
     """The second address answers."""
     settings = RegistrySettings(url=f"http://127.0.0.1:1, {servers.registry_url}", retries=0)
@@ -229,11 +247,12 @@ def test_a_url_without_the_apis_path_is_explained(servers: Any) -> None:
 
 
 def test_more_subjects_than_a_page_are_all_listed(registry: Registry, name: str) -> None:
-    """Apicurio answers with 1,000 names where no limit is given: of 1,000 topics 444 were onboarded."""
+    """Apicurio answers with 1,000 names where no limit is given, and with 1,000 versions at any limit."""
     subjects = [Subject(f"{name}.{number:04d}-value") for number in range(1_010)]
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda subject: registry.register(subject, '"string"'), subjects))
     assert registry.subjects(f"{name}.*") == tuple(subjects)
+    assert set(registry.newest(subjects)) == set(subjects)
 
 
 def test_ids_of_one_kind_do_not_hide_those_of_another(registry: Registry, name: str) -> None:

@@ -252,7 +252,9 @@ class OverviewTask:
         stored = parts.read("columns", lambda: newest_columns(commits)) or {}
         newest = schemas[-1] if schemas else None
         last = overview.status.last
-        ahead = parts.read("next version", lambda: look_ahead(run.registry, feed, last)) if schemas else None
+        ahead = None
+        if schemas:
+            ahead = parts.read("next version", lambda: look_ahead(run.registry, feed, last, {}))
         return attrs.evolve(
             overview,
             status=attrs.evolve(overview.status, ahead=ahead),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -25,7 +26,7 @@ from ingest.kafka.unread import unread_s
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, Topic
 from ingest.operations.status.advice import advise, advise_index, not_shown
-from ingest.operations.status.ahead import look_ahead
+from ingest.operations.status.ahead import NewestVersions, list_newest, look_ahead
 from ingest.operations.status.connector import Connector, Connectors, find_connectors
 from ingest.operations.status.last_verification import LastVerification, read_last
 from ingest.operations.status.row_memory import count_rows
@@ -132,6 +133,7 @@ class StatusTask:
     """Reads the status of tables (a `TableTask`)."""
 
     watermarks: Watermarks
+    newest: NewestVersions = attrs.Factory(dict)
     silent: list[str] = attrs.Factory(list)
     """The problem of a registry that does not answer: no other table asks it."""
 
@@ -170,7 +172,7 @@ class StatusTask:
         if status.error is not None:
             return status
         try:
-            ahead = None if self.silent else look_ahead(run.registry, feed, status.last)
+            ahead = None if self.silent else look_ahead(run.registry, feed, status.last, self.newest)
         except RetryableError as error:
             self.silent.append(str(error))
             ahead = None
@@ -191,7 +193,8 @@ class StatusTask:
 def read_statuses(run: Context, tables: Sequence[TableConfig]) -> tuple[TableStatus, ...]:
     """Read the status of tables, all of their topics."""
     feeds, watermarks = find_ends(run, tables)
-    found = work_on_tables(run, tables, TopicsTask(StatusTask(watermarks), feeds))
+    newest = list_newest(run, chain.from_iterable(feeds.values()))
+    found = work_on_tables(run, tables, TopicsTask(StatusTask(watermarks, newest=newest), feeds))
     return remembered(run.settings, feeds, found, watermarks)
 
 
