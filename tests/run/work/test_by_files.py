@@ -72,3 +72,52 @@ def test_tables_of_a_storage_that_hangs_hold_up_none_behind_them(
     thread.join()
     assert found == instants
     assert not run.hanging
+
+
+@attrs.frozen
+class AtWork:
+    """Counts the tables at work at a time (a `TableTask`).  With `barrier`, each waits for others."""
+
+    barrier: threading.Barrier | None = None
+    at_work: set[str] = attrs.Factory(set)
+    most: list[int] = attrs.Factory(list)
+
+    def by_files(self, _: Context, table: TableConfig) -> str:
+        """Work on a table."""
+        self.at_work.add(table.name)
+        self.most.append(len(self.at_work))
+        if self.barrier:
+            self.barrier.wait(PATIENCE_S)
+        self.at_work.remove(table.name)
+        return table.name
+
+    def with_spark(self, run: Context, table: TableConfig) -> str:
+        """Refuse it."""
+        raise NotImplementedError
+
+    def finish(self, _: Context, table: TableConfig, result: str | IngestError, __: float) -> str:
+        """Return the name."""
+        assert result == table.name
+        return table.name
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_tables_that_wait_for_their_storage_are_read_side_by_side(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    waits: bool,  # noqa: FBT001
+) -> None:
+    """Others one after the other: threads at work wait for each other."""
+    monkeypatch.setattr(by_files, "WAITS_S", by_files.WAITS_S if waits else float(PATIENCE_S))
+    deployment, names = (
+        MadeDeployment(tmp_path / "deployment"),
+        [f"t{n}" for n in range(2 * by_files.THREADS)],
+    )
+    for name in names:
+        deployment.table(name)
+    session = Session.open(deployment.root / "ingest.toml")
+    files, driver = LakeFiles(session.settings.lake, LOCAL), Driver(session.settings, None)
+    run = Context("r", session.settings, files, driver, lambda: session.registry, None, silent)
+    task = AtWork(threading.Barrier(by_files.THREADS) if waits else None)
+    assert sorted(by_files.answer_by_files(run, task, session.tables())) == sorted(names)
+    assert max(task.most) == (by_files.THREADS if waits else 1)
