@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import attrs
 import pytest
+from py4j.protocol import Py4JJavaError
 
 from ingest.hudi import table as tables_of_hudi
 from ingest.hudi.upkeep.maintain import maintain
@@ -15,11 +16,13 @@ from tests.hudi.conftest import Lake, timeline_of
 
 pytestmark = pytest.mark.spark
 DDL = "id int not null, v string, p string"
+BUFFER = "hoodie.memory.dfs.buffer.max.size"
 SMALL = {
     "hoodie.logfile.data.block.max.size": "2000",
     "hoodie.memory.merge.max.size": "2000",
     "hoodie.memory.compaction.max.size": "2000",
     "hoodie.metadata.max.reader.memory": "2000",
+    BUFFER: "2000",
 }
 KINDS: Final[dict[str, dict[str, Any]]] = {
     "cow": {"type": "cow"},
@@ -84,3 +87,15 @@ def test_rows_that_do_not_fit_are_read_from_disk(
     found = lake.open(table).rows().select("id", "v").orderBy("id").collect()
     assert [tuple(row) for row in found] == [(key, "text " * 9) for key in range(999)]
     assert spilled.exists()
+
+
+def test_the_buffer_of_a_log_file_is_the_tables_setting(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hudi's default is 16 MiB for each log file: to clear and collect them was half of a count."""
+    table = lake.table("logged", type="mor")
+    for number in range(2):
+        lake.commit(table, lake.changes(DDL, ("u", f"{number:06d}", 1, "text", "x")))
+    assert int(tables_of_hudi.MEMORY[BUFFER]) < 2_000_000
+    assert lake.open(table).count_rows() == 1
+    monkeypatch.setattr(tables_of_hudi, "MEMORY", {**tables_of_hudi.MEMORY, BUFFER: "0"})
+    with pytest.raises(Py4JJavaError, match="Buffer size <= 0"):
+        lake.open(table).count_rows()
