@@ -19,6 +19,7 @@ from ingest.names import Partition, Subject, Topic
 from ingest.operations.rejects.rejects_view import StoredRejects, read_rejects, rejects_by_files
 from ingest.operations.status.ahead import look_ahead
 from ingest.operations.status.history import Commit, in_order
+from ingest.operations.status.row_memory import count_rows
 from ingest.operations.status.schema_history import (
     ColumnFacts,
     TableChange,
@@ -224,7 +225,8 @@ class OverviewTask:
         rows, cost = None, ReadCost()
         if last is not None:
             parts.read("files", stored.check_files)
-            rows = parts.read("rows", stored.count_rows)
+            after = run.files.table(feed.table)
+            rows = parts.read("rows", lambda: count_rows(run, feed.table, stored, after))
             cost = parts.read("log files", lambda: read_cost(feed.table, stored)) or cost
         lag, lag_s = None, None
         if ranges is not None:

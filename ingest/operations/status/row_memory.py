@@ -15,16 +15,23 @@ from ingest.run.work.context import Context
 from ingest.tables import TableConfig
 
 
-def count_rows(run: Context, table: TableConfig, stored: StoredTable, after: StoredTable) -> int:
+def count_rows(
+    run: Context,
+    table: TableConfig,
+    stored: StoredTable,
+    after: StoredTable,
+    counted: StoredTable | None = None,
+) -> int:
     """Return the rows of a table: as remembered, or counted if other commits are complete now.
 
-    `after` opens the table at its first use, after the count: Spark may count a commit that `stored` lacks.
+    `counted` counts them in place of `stored`.  `after` opens the table at its first use, after the count:
+    Spark may count a commit that `stored` lacks.
     """
     file, state = run.settings.state_dir / "rows" / f"{table.name}.json", _state(stored)
     rows = _remembered(file, state)
     if rows is not None:
         return rows
-    rows = stored.count_rows()
+    rows = (counted or stored).count_rows()
     try:
         if _state(after) == state:
             write_whole(file, json.dumps({"state": state, "rows": rows}) + "\n")
