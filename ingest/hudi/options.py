@@ -276,7 +276,7 @@ MEMORY: Final[Mapping[str, str]] = {
     "hoodie.memory.compaction.max.size": str(64 << 20),
     "hoodie.metadata.max.reader.memory": str(64 << 20),  # of a record index, by default 1 GiB
     # The buffer for each log file that is opened, by default 16 MiB for files of a few kilobytes.
-    "hoodie.memory.dfs.buffer.max.size": str(1 << 20),
+    "hoodie.memory.dfs.buffer.max.size": str(256 << 10),
     # By default each change on disk is deflated at the highest level, by itself.
     "hoodie.common.diskmap.compression.enabled": "false",
 }

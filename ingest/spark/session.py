@@ -98,6 +98,8 @@ DEFAULTS: Final[Mapping[str, str]] = {
     # Compiled code serves each later query of the same form.  A table needs about ten classes.  The default
     # is 100, and 20 tables compiled 50 to 70 again in each round.
     "spark.sql.codegen.cache.maxEntries": "2000",
+    # Every broadcast allocates a block, by default of 4 MiB for some kilobytes, ten times in a small commit.
+    "spark.broadcast.blockSize": "256k",
     "spark.scheduler.mode": "FAIR",  # several tables at a time share the executors evenly
     # Consumers stay for the next run of a session: 50 tables with two partitions each have 100 (default 64).
     "spark.kafka.consumer.cache.capacity": "128",
