@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -18,6 +18,7 @@ from ingest.errors import (
     TableFileError,
 )
 from ingest.hudi import rejects as rejected
+from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.stored_table import StoredTable
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.hudi.timeline.read_cost import ReadCost
@@ -129,6 +130,10 @@ def _topic_json(status: TableStatus) -> dict[str, Any]:
     return {name: whole[name] for name in names}
 
 
+_UNCLEAR: Final = (UnclearFilesError, OSError, ValueError, LookupError, TypeError)
+"""Exceptions of files that only Hudi's classes can read.  A count that is stopped raises others."""
+
+
 @attrs.frozen
 class StatusTask:
     """Reads the status of tables (a `TableTask`)."""
@@ -148,7 +153,7 @@ class StatusTask:
         if run.settings.spark.internals and feed.name not in run.hanging:
             files = run.files.table(feed.table)
             count = partial(count_rows, run, feed.table, files, after, stored)
-            with suppress(Exception):
+            with suppress(*_UNCLEAR):
                 return self._read(run, feed, files, count, lambda: run.files.count_open(feed))
         count = partial(count_rows, run, feed.table, stored, after)
         return self._read(run, feed, stored, count, lambda: rejected.count_open(run.lake, feed))
