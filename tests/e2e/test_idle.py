@@ -151,7 +151,7 @@ def locked_by_another(lake: Path, table: str) -> Iterator[None]:
 
 
 def test_rows_in_log_files_are_counted_once(make_deployment: Callable[[], Deployment]) -> None:
-    """Spark counts them for the first status, and again after a commit."""
+    """Spark counts them for the first status, and again after a commit.  Pages show what is counted."""
     deployment = make_deployment()
     topics = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.logged": COLUMNS})
     deployment.onboard(type="mor")
@@ -164,12 +164,15 @@ def test_rows_in_log_files_are_counted_once(make_deployment: Callable[[], Deploy
             answers(session, LOCAL, StatusTask, ["logged"])
         (counted,) = session.status(["logged"])
         (remembered,) = answers(session, LOCAL, StatusTask, ["logged"])
-        assert counted.rows == remembered["rows"] == 5
+        (shown,) = session.report_html(deployment.root / "pages", ["logged"]).tables
+        assert counted.rows == remembered["rows"] == shown.status.rows == 5
 
         topics["logged"].send(Change("d", {"id": 1, "v": "a"}, at=9))
         assert session.run(["logged"]).exit_code == 0
         with pytest.raises(SparkStartedError):
             answers(session, LOCAL, StatusTask, ["logged"])
+        (shown,) = session.report_html(deployment.root / "pages", ["logged"]).tables
+        assert shown.status.rows is None
         assert session.status(["logged"])[0].rows == 4
 
 
