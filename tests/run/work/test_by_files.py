@@ -120,4 +120,4 @@ def test_tables_that_wait_for_their_storage_are_read_side_by_side(
     run = Context("r", session.settings, files, driver, lambda: session.registry, None, silent)
     task = AtWork(threading.Barrier(by_files.THREADS) if waits else None)
     assert sorted(by_files.answer_by_files(run, task, session.tables())) == sorted(names)
-    assert max(task.most) == (by_files.THREADS if waits else 1)
+    assert max(task.most) >= by_files.THREADS if waits else max(task.most) == 1
