@@ -29,7 +29,7 @@ from ingest.kafka.breaks import Watermark
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, SchemaId, Topic
 from ingest.operations.rebuild.rebuild_plan import free_by_files, free_by_hadoop, plan_refused
-from ingest.operations.status.ahead import NewestVersions, has_new_versions, list_newest
+from ingest.operations.status.ahead import NewestVersions, fetch_newest, has_new_versions
 from ingest.operations.table_plan import ColumnChange, PlanOutcome, TablePlan, VersionPlan, combined
 from ingest.operations.versions import planned
 from ingest.registry import Registry, deleted_versions
@@ -299,7 +299,7 @@ class PlanTask:
 def plan_tables(run: Context, tables: Sequence[TableConfig]) -> tuple[TablePlan, ...]:
     """Plan tables, all of their topics."""
     feeds, watermarks = resolve(run, tables)
-    newest = list_newest(run, chain.from_iterable(feeds.values()))
+    newest = fetch_newest(run, chain.from_iterable(feeds.values()))
     return work_on_tables(run, tables, TopicsTask(PlanTask(watermarks, newest), feeds))
 
 

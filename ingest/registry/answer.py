@@ -131,8 +131,12 @@ def read_own_page(answer: object) -> tuple[tuple[OwnVersion, ...], int]:
     return tuple(versions), _number(_fields(answer)["count"])
 
 
-def read_listed(answer: object) -> tuple[tuple[Subject, int, SchemaId], ...]:
-    """Read subject, version and id of a list of schemas."""
+ListedVersion = tuple[Subject, int, SchemaId]
+"""Subject, version and id of a schema in a list of Confluent's API."""
+
+
+def read_listed(answer: object) -> tuple[ListedVersion, ...]:
+    """Read a list of schemas, without their texts."""
     listed = map(_fields, _list(answer))
     return tuple(
         (Subject(_text(fields["subject"])), _number(fields["version"]), read_id(fields["id"]))

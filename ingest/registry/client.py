@@ -22,6 +22,7 @@ from ingest.registry.apicurio import fetch_frame_ids, fetch_id_of_guid, fetch_ve
 from ingest.registry.connection import FAILURES, OTHER_SERVER, Question, connect
 from ingest.registry.lookup import chosen_ids, texts_in_order
 from ingest.registry.newest import list_newest
+from ingest.registry.paging import EndlessListError, every_page
 from ingest.registry.subject import (
     CompatibilityResult,
     FrameId,
@@ -38,8 +39,6 @@ from ingest.tables import IdKind
 T = TypeVar("T")
 P = TypeVar("P", bound=str | int)
 
-Entry = TypeVar("Entry", bound=str | int)
-
 PAGE: Final = 20_000
 """Entries to ask for at once, the most that Confluent's server gives (schema-registry #3455).
 
@@ -51,9 +50,6 @@ CUT_VERSIONS: Final = 500
 
 SMALLEST_PAGE: Final = 10
 """Versions in the shortest page that any server may hand out: most subjects then take one request."""
-
-MOST_PAGES: Final = 1_000
-MOST_ENTRIES: Final = 1_000_000
 
 
 class LiveRegistry:
@@ -274,27 +270,3 @@ def _fetch_version(
 def _client_schema(schema_text: str, references: tuple[Reference, ...]) -> ClientSchema:
     named = [SchemaReference(item.name, item.subject, item.version) for item in references]
     return ClientSchema(schema_text, "AVRO", named)
-
-
-class EndlessListError(Exception):
-    """A list that is longer than any registry's."""
-
-
-def every_page(fetch: Callable[[int], tuple[Entry, ...]], *, smallest_page: int = 1) -> tuple[Entry, ...]:
-    """Fetch pages by offset until one adds nothing, and return their entries without repetitions.
-
-    Many servers truncate a list without saying so.  A short page does not end the list, because a server's
-    limit may be below the requested one.  A server that ignores the offset answers the same page again, which
-    ends it too.  No server cuts below `smallest_page`, so a shorter page is the last one.  Raises
-    `EndlessListError`.
-    """
-    entries: dict[Entry, None] = {}
-    for _ in range(MOST_PAGES):
-        offset = len(entries)
-        page = fetch(offset)
-        entries.update(dict.fromkeys(page))
-        if len(entries) == offset or len(page) < smallest_page:
-            return tuple(entries)
-        if len(entries) > MOST_ENTRIES:
-            break
-    raise EndlessListError(f"lists more than {MOST_ENTRIES:,} entries or {MOST_PAGES:,} pages")

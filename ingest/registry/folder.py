@@ -58,11 +58,10 @@ class FolderRegistry:
 
     def newest(self, subjects: Collection[Subject]) -> Mapping[Subject, Newest]:
         """Return the newest versions of subjects."""
-        listed = ((name, self.versions(name)) for name in frozenset(subjects) & frozenset(self.subjects()))
-        return {
-            name: Newest(self._versions[name, numbers[-1]].id, is_only=len(numbers) == 1)
-            for name, numbers in listed
-        }
+        newest: dict[Subject, Newest] = {}
+        for (subject, _), entry in self._versions.items():  # in the order of versions
+            newest[subject] = Newest(entry.id, is_only=subject not in newest)
+        return {subject: newest[subject] for subject in subjects if subject in newest}
 
     def latest(self, subject: Subject) -> Registered:
         """Return a subject's newest version."""

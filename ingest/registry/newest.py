@@ -7,8 +7,9 @@ from typing import Final
 from confluent_kafka.schema_registry import SchemaRegistryClient
 
 from ingest.names import SchemaId, Subject
-from ingest.registry.answer import OwnVersion, read_id, read_listed
+from ingest.registry.answer import ListedVersion, OwnVersion, read_id, read_listed
 from ingest.registry.apicurio import OwnApi, own_api
+from ingest.registry.paging import EndlessListError, every_page
 from ingest.registry.subject import Newest
 
 OWN_VERSIONS: Final = 50
@@ -38,20 +39,18 @@ def _list_schemas(client: SchemaRegistryClient, subjects: Collection[Subject]) -
     """Read Confluent's list of schemas (schema-registry 8.5.0: SchemasResource.getSchemas)."""
     prefix = commonprefix(list(subjects))  # noqa: RUF071  of characters, not of folders
     query = {"subjectPrefix": prefix, "deleted": "true", "latestOnly": "true"}
-    found: dict[Subject, tuple[int, SchemaId]] = {}
-    while len(found) <= max(PAGE, SCHEMAS * len(subjects)):
-        page = {"offset": len(found), "limit": PAGE}
-        known = len(found)
-        answer = client._rest_client.get("schemas", query=query | page)  # noqa: SLF001  has no method for it
-        for subject, version, schema_id in read_listed(answer):
-            if found.setdefault(subject, (version, schema_id)) != (version, schema_id):
-                return {}  # the server lists all versions, and may cut the list between two of them
-        if len(found) == known:
-            return {
-                subject: Newest(schema_id, is_only=version == 1)
-                for subject, (version, schema_id) in found.items()
-            }
-    return {}
+
+    def page(offset: int) -> tuple[ListedVersion, ...]:
+        part = {"offset": offset, "limit": PAGE}
+        return read_listed(client._rest_client.get("schemas", query=query | part))  # noqa: SLF001  no method
+
+    try:
+        listed = every_page(page, most=max(PAGE, SCHEMAS * len(subjects)))
+    except EndlessListError:
+        return {}
+    newest = {subject: Newest(schema_id, is_only=version == 1) for subject, version, schema_id in listed}
+    # A server that lists all versions may cut the list between two of a subject.
+    return newest if len(newest) == len(listed) else {}
 
 
 def _list_own(own: OwnApi, count: int) -> Mapping[Subject, Newest]:

@@ -237,6 +237,7 @@ def test_files_and_spark_give_the_same_answers(make_deployment: Callable[[], Dep
             assert by_files == answers(session, UNKNOWN, task, chosen), task
             if task is not RunTask:
                 newest = session.registry.newest(session.registry.subjects())
+                assert f"{topics['versions'].name}-value" in newest
                 assert by_files == answers(session, LOCAL, partial(task, newest=newest), chosen), task
         (status,) = session.status(["good"])
         assert (status.rows, status.error) == (3, None)

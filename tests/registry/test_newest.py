@@ -65,7 +65,7 @@ def test_confluents_list_is_read_to_its_end(stage: Any, most: int) -> None:
 
 
 def test_a_server_without_pages_gives_its_list_twice(stage: Any) -> None:
-    """Karapace heeds no offset."""
+    """It answers the second request as the first one."""
     registry, asked = _open(stage, _confluent(FEW, heeds_offset=False))
     assert registry.newest(ASKED) == NEWEST
     assert len(asked) == 2
@@ -85,7 +85,7 @@ def test_a_list_far_longer_than_what_is_asked_is_not_read_to_its_end(stage: Any)
 
 
 def test_a_registry_without_a_list_says_so(stage: Any) -> None:
-    """Redpanda's."""
+    """Each subject is asked for then."""
     registry, _ = _open(stage, lambda *_: None)
     with pytest.raises(IngestError):
         registry.newest(ASKED)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ingest.names import Subject
 from ingest.registry import Registry, deleted_versions, open_registry, versions_in_order
-from ingest.registry.client import every_page
+from ingest.registry.paging import every_page
 from ingest.settings import RegistrySettings
 
 NAMES = [f"s.t{number:04d}-value" for number in range(2_345)]

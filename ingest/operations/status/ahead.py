@@ -21,7 +21,7 @@ FEW: Final = 20
 """Subjects up to which each is asked for: a list has all schemas of the registry."""
 
 
-def list_newest(run: Context, feeds: Iterable[Feed]) -> NewestVersions:
+def fetch_newest(run: Context, feeds: Iterable[Feed]) -> NewestVersions:
     """List the newest versions of many tables by few requests, none if the registry has no such list."""
     subjects = {
         subject

@@ -28,7 +28,7 @@ from ingest.kafka.unread import unread_s
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Partition, Topic
 from ingest.operations.status.advice import advise, advise_index, not_shown
-from ingest.operations.status.ahead import NewestVersions, list_newest, look_ahead
+from ingest.operations.status.ahead import NewestVersions, fetch_newest, look_ahead
 from ingest.operations.status.connector import Connector, Connectors, find_connectors
 from ingest.operations.status.last_verification import LastVerification, read_last
 from ingest.operations.status.row_memory import count_rows
@@ -207,7 +207,7 @@ class StatusTask:
 def read_statuses(run: Context, tables: Sequence[TableConfig]) -> tuple[TableStatus, ...]:
     """Read the status of tables, all of their topics."""
     feeds, watermarks = find_ends(run, tables)
-    newest = list_newest(run, chain.from_iterable(feeds.values()))
+    newest = fetch_newest(run, chain.from_iterable(feeds.values()))
     found = work_on_tables(run, tables, TopicsTask(StatusTask(watermarks, newest=newest), feeds))
     return remembered(run.settings, feeds, found, watermarks)
 

@@ -18,14 +18,14 @@ from ingest.tables import TableConfig
 T = TypeVar("T")
 
 THREADS: Final = 8
-"""How many tables begin at a time.  Those of a storage that hangs do not hold up the ones behind them."""
+"""How many tables are at work at a time, apart from those of a storage that hangs."""
 WAITS_S: Final = 0.005
 """After this time a table waits for its storage, and another one may begin.
 
-Reading a table takes half of it with a local disk, where threads at work only wait for each other.
+A table on a local disk takes half of it.  Two of them at work would only wait for each other.
 """
 _SLOW_S: Final = 1.0
-"""After this time a table waits for something, and another one may begin."""
+"""After this time a storage may hang, and its table leaves its place among `THREADS` to another one."""
 PATIENCE_S: Final = 30.0
 """After this time Spark takes the table, which knows how to cancel work."""
 _TICK_S: Final = 0.1

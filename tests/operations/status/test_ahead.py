@@ -11,7 +11,7 @@ from ingest.errors import EvolutionError, IngestError
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.masking import Masking
 from ingest.names import SchemaId, Subject, Topic
-from ingest.operations.status.ahead import FEW, list_newest, look_ahead
+from ingest.operations.status.ahead import FEW, fetch_newest, look_ahead
 from ingest.registry import FolderRegistry, Newest
 from ingest.tables import Subjects, TableConfig, feed_of
 from ingest.tables.evolution import Policy
@@ -92,7 +92,7 @@ def test_the_versions_of_many_tables_are_listed_at_once(count: int, lists: int) 
     ]
     tables.append(TableConfig("widen", Topic(TOPIC), "sqlserver", Subjects(key=KEY, value=VALUE)))
     feeds = [feed_of(table, table.topic, Masking()) for table in tables]
-    newest = list_newest(run, feeds)
+    newest = fetch_newest(run, feeds)
     assert run.lists == lists
     assert set(newest) == ({KEY, VALUE} if lists else set())
     if lists:
