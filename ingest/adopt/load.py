@@ -15,7 +15,7 @@ from ingest.adopt.columns import FittedColumns, fit_columns
 from ingest.adopt.first_commit import Marks, Subject, commit_first, first_entry, open_subject
 from ingest.adopt.jdbc import open_export
 from ingest.adopt.plan import Takeover, TakeoverPlan, finished
-from ingest.adopt.position import lowest_position, parse_position, position_at
+from ingest.adopt.position import SourcePosition, lowest_position, parse_position, position_at
 from ingest.adopt.request import LoadRequest
 from ingest.adopt.rows import ForeignRows
 from ingest.adopt.start import StartOffsets, start_by_option
@@ -74,9 +74,10 @@ class LoadTask:
         if stored.checkpoint() is not None:
             return self._idle(table, stored.history())
         subject = open_subject(run, table, marks)
-        start, position = _begin(run, subject, request)
+        start, parsed = _begin(run, subject, request)
         with _opened(run, subject, request) as rows:
             rows.check_columns()
+            position = _position(run, subject, start, parsed, request.position)
             run.step(table, "checking the rows")
             plan = _plan(rows, start, request)
             if writer is None:
@@ -87,8 +88,10 @@ class LoadTask:
         return Takeover(table.name, "loaded", plan, committed.instant)
 
 
-def _begin(run: Context, subject: Subject, request: LoadRequest) -> tuple[StartOffsets, str]:
-    """Return the offsets of the first run and the position of the rows."""
+def _begin(
+    run: Context, subject: Subject, request: LoadRequest
+) -> tuple[StartOffsets, SourcePosition | None]:
+    """Return the offsets of the first run, and the position as a person wrote it."""
     begins = {partition: mark.begin for partition, mark in subject.marks.items()}
     ends = {partition: mark.end for partition, mark in subject.marks.items()}
     start = StartOffsets(begins, ends, "the first message retained")
@@ -100,12 +103,21 @@ def _begin(run: Context, subject: Subject, request: LoadRequest) -> tuple[StartO
                 "load: needs --position, --offsets, or both",
                 "Give the position of the source at which the export began",
             )
-        return start, lowest_position(run.spark, subject.compiled)
+        return start, None
+    return start, parse_position(subject.compiled, request.position)
+
+
+def _position(
+    run: Context, subject: Subject, start: StartOffsets, parsed: SourcePosition | None, text: str
+) -> str:
+    """Return the position of the rows.  Reads the topic: changes after a given position must all be there."""
+    if parsed is None:
+        return lowest_position(run.spark, subject.compiled)
     check_positions(run, subject)
-    parsed = resolve_position(run, subject, parse_position(subject.compiled, request.position))
-    position = position_at(run.spark, subject.compiled, parsed)
-    check_gaps(run, subject, position, request.position, start)
-    return start, position
+    resolved = resolve_position(run, subject, parsed)
+    position = position_at(run.spark, subject.compiled, resolved)
+    check_gaps(run, subject, position, text, start)
+    return position
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import attrs
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -156,6 +157,21 @@ def test_an_export_whose_rows_do_not_fit_is_refused_by_column(
     assert not (deployment.root / "lake" / table).exists()
     path = export(deployment, EXPORTED, "id int, t string")
     assert load(deployment, table, path, position=position, nulls=("v",)).error is None
+
+
+def test_columns_are_checked_before_the_topic_is_read(make_deployment: Callable[[], Deployment]) -> None:
+    """A position of PostgreSQL is looked up among all messages, which takes long in a large topic."""
+    deployment, topic, table = begin(make_deployment, "postgres")
+    send_all(topic)
+    path, steps = export(deployment, EXPORTED, "id int, t string"), list[str]()
+    request = LoadRequest("parquet", path, position=POSITIONS[table])
+    with deployment.session as session:
+        refused = session.load(table, request, progress=lambda _, step: steps.append(str(step)))
+        assert "column v (string) is missing" in str(refused.error)
+        assert "reading the positions of the topic" not in steps
+        request = attrs.evolve(request, nulls=("v",))
+        assert session.load(table, request, progress=lambda _, step: steps.append(str(step))).error is None
+    assert "reading the positions of the topic" in steps
 
 
 @pytest.mark.pairs
