@@ -16,6 +16,7 @@ from ingest.adopt.first_commit import (
     Subject,
     commit_first,
     exchanged_folders,
+    expect_rows,
     first_entry,
     open_subject,
     replace_foreign,
@@ -49,7 +50,11 @@ class AdoptTask:
     def by_files(self, run: Context, table: TableConfig) -> Takeover | None:
         """Return the result for a table of `ingest`. Hudi's classes read other tables."""
         last = run.files.table(table).checkpoint()
-        return None if last is None else _idle(table, last)
+        if last is not None:
+            return _idle(table, last)
+        foreign = run.files.at(self._path(run, table))
+        expect_rows(run, table, lambda: foreign.size().newest_bytes)
+        return None
 
     def with_spark(self, run: Context, table: TableConfig) -> Takeover:
         """Adopt one table as its only writer, or plan it as a reader."""
@@ -72,7 +77,7 @@ class AdoptTask:
         is_in_place = not self.request.path
         if not is_in_place:
             run.lake.table(table).refuse_foreign(table.name)
-        foreign = HudiTable(run.spark, self.request.path or run.settings.lake.table_path(table.name))
+        foreign = HudiTable(run.spark, self._path(run, table))
         commits = _commits(table, foreign)
         foreign.check_files()
         if is_in_place:
@@ -97,6 +102,9 @@ class AdoptTask:
         else:
             committed = commit_first(writer, rows, position, entry)
         return Takeover(table.name, "adopted", plan, committed.instant)
+
+    def _path(self, run: Context, table: TableConfig) -> str:
+        return self.request.path or run.settings.lake.table_path(table.name)
 
     def _start(self, run: Context, subject: Subject, commits: Sequence[StoredCommit]) -> StartOffsets:
         if self.request.offsets:

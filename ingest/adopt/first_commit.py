@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 import attrs
 
@@ -13,6 +14,7 @@ from ingest.errors import TakeoverError
 from ingest.hudi.fixed import recorded_masks
 from ingest.hudi.options import check_hudi, options_digest
 from ingest.hudi.storage.exchange import Folders, exchange, find_folders
+from ingest.hudi.storage.folder import UnclearFilesError
 from ingest.hudi.table import HudiTable
 from ingest.hudi.timeline.ledger import CommitKind, LedgerEntry
 from ingest.kafka.breaks import Watermark, topic_id_of
@@ -21,6 +23,7 @@ from ingest.run.batch.keys import check_masked_names
 from ingest.run.batch.schemas import compile_written, fetch_written
 from ingest.run.work.context import Context
 from ingest.run.work.writer import Writer
+from ingest.spark.driver import UNKNOWN_BYTES
 from ingest.tables import TableConfig
 
 Marks = Mapping[Partition, Watermark]
@@ -34,6 +37,16 @@ class Subject:
     compiled: CompiledTable
     plain: CompiledTable
     marks: Marks
+
+
+def expect_rows(run: Context, table: TableConfig, size: Callable[[], int]) -> None:
+    """Note the work of a takeover before Spark starts: its rows are read to check and to write them.
+
+    `size` returns the bytes of the rows, or raises if only Spark finds them.
+    """
+    run.file_bytes[table.name] = UNKNOWN_BYTES
+    with suppress(UnclearFilesError, OSError):
+        run.file_bytes[table.name] = 2 * size() or UNKNOWN_BYTES
 
 
 def open_subject(run: Context, table: TableConfig, marks: Marks) -> Subject:

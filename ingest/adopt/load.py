@@ -12,7 +12,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ingest.adopt.columns import FittedColumns, fit_columns
-from ingest.adopt.first_commit import Marks, Subject, commit_first, first_entry, open_subject
+from ingest.adopt.first_commit import (
+    Marks,
+    Subject,
+    commit_first,
+    expect_rows,
+    first_entry,
+    open_subject,
+)
 from ingest.adopt.jdbc import open_export
 from ingest.adopt.plan import Takeover, TakeoverPlan, finished
 from ingest.adopt.position import SourcePosition, lowest_position, parse_position, position_at
@@ -21,8 +28,10 @@ from ingest.adopt.rows import ForeignRows
 from ingest.adopt.start import StartOffsets, start_by_option
 from ingest.adopt.topic import check_gaps, check_positions, resolve_position
 from ingest.errors import IngestError, TakeoverError, UsageError
+from ingest.hudi.storage.folder import UnclearFilesError
+from ingest.hudi.storage.folders import open_folder
 from ingest.hudi.timeline.ledger import LedgerEntry
-from ingest.kafka.breaks import offsets_text
+from ingest.kafka.breaks import count_messages, offsets_text
 from ingest.kafka.watermarks import Watermarks
 from ingest.run.work.context import Context
 from ingest.run.work.topics import refuse_several
@@ -41,8 +50,12 @@ class LoadTask:
 
     def by_files(self, run: Context, table: TableConfig) -> Takeover | None:
         """Return the result for a table that was already loaded from this export."""
-        last = run.files.table(table).checkpoint()
-        return self._idle(table, run.files.table(table).history()) if last else None
+        if run.files.table(table).checkpoint():
+            return self._idle(table, run.files.table(table).history())
+        if self.request.position:  # the topic may be read for it
+            run.waiting[table.name] = count_messages(self.watermarks.found.get(table.topic, {}))
+        expect_rows(run, table, lambda: _export_bytes(run, self.request))
+        return None
 
     def with_spark(self, run: Context, table: TableConfig) -> Takeover:
         """Load one table as its only writer, or plan it as a reader."""
@@ -86,6 +99,13 @@ class LoadTask:
             entry = first_entry(run, subject, start, "load", note)
             committed = commit_first(writer, rows, position, entry)
         return Takeover(table.name, "loaded", plan, committed.instant)
+
+
+def _export_bytes(run: Context, request: LoadRequest) -> int:
+    """Return the bytes of an export.  Raises UnclearFilesError or OSError if they are not known."""
+    if request.kind != "parquet":
+        raise UnclearFilesError(f"{request.origin} is a database")
+    return sum(file.size for file in open_folder(request.origin, run.files.hadoop).data_files())
 
 
 def _begin(

@@ -232,7 +232,6 @@ class Session:
         Signals work as in `run`.  An error becomes part of the result.
         """
         table, run = self.table(name), self._run(progress, stop=stop)
-        self._driver.is_short = False
         request = request or AdoptRequest()
         return adopting.adopt_table(run, table, request)
 
@@ -244,7 +243,6 @@ class Session:
         Signals work as in `run`.  An error becomes part of the result.
         """
         table, run = self.table(name), self._run(progress, stop=stop)
-        self._driver.is_short = False
         return loading.load_table(run, table, request)
 
     def show(self, name: str, *, rows: int | None = None, key: Sequence[str] = ()) -> "TableView":

@@ -32,6 +32,11 @@ class Watermark:
     topic_id: str = ""
 
 
+def count_messages(marks: Mapping[Partition, Watermark]) -> int:
+    """Count the messages of a topic's partitions, with those that compaction has removed."""
+    return sum(mark.end - mark.begin for mark in marks.values())
+
+
 @attrs.frozen
 class Consumed:
     """The offsets of its topic that a table has read.  `next_offsets` is None before its first commit.

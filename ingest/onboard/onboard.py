@@ -18,6 +18,7 @@ import attrs
 from ingest.config.rules import WrongValueError
 from ingest.dialects import Dialect
 from ingest.errors import BrokerUnreachableError, IngestError, RetryableError, UsageError
+from ingest.kafka.breaks import count_messages
 from ingest.kafka.sample import RawRecord
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.moments import write_duration
@@ -203,7 +204,7 @@ def _has_unknown_framings(homes: Homes, topic: TopicSubjects) -> bool:
 def size_of(sizes: Watermarks | None, topic: Topic) -> int | None:
     """Return the number of a topic's messages, or None if the broker does not say."""
     marks = sizes.found.get(topic) if sizes else None
-    return None if marks is None else sum(mark.end - mark.begin for mark in marks.values())
+    return None if marks is None else count_messages(marks)
 
 
 def _onboard_topic(call: Onboarding, named: TopicSubjects) -> Onboarded:

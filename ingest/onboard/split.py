@@ -11,6 +11,7 @@ from ingest.compile.envelope import classify, find_envelope, why_foreign
 from ingest.compile.payload import WriterSchema
 from ingest.config.rules import WrongValueError
 from ingest.errors import IngestError, RetryableError, SchemaError, UsageError
+from ingest.kafka.breaks import count_messages
 from ingest.kafka.watermarks import Watermarks, fetch_watermarks
 from ingest.names import Topic
 from ingest.onboard.describe import LEFT_OUT
@@ -75,7 +76,7 @@ def _onboard_topic(
     settings = splitting.settings
     try:
         refuse_compacted(settings.kafka, topic, "--split")
-        messages = sum(mark.end - mark.begin for mark in sizes.of(topic).values())
+        messages = count_messages(sizes.of(topic))
         if not messages:
             return [Onboarded(topic, "left out", "without messages: they name the tables")]
         values = tuple(chain.from_iterable(splitting.versions_of(topic).values()))

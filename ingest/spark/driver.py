@@ -31,6 +31,8 @@ MANY_MESSAGES: Final = 3_000_000
 MANY_BYTES: Final = 64_000_000
 """The same of data files.  A run that rewrote 78 MB, 4,000,000 rows, for 20,000 changes cost 107
 CPU s without the compiler and 69 with it, and one of 20 MB 46 and 45."""
+UNKNOWN_BYTES: Final = MANY_BYTES + 1
+"""Data files of a size that is not known before the start, which is taken for much work."""
 
 
 @attrs.define(eq=False, slots=False)

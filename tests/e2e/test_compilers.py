@@ -6,12 +6,13 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import SparkSession
 
-from ingest.adopt.request import AdoptRequest, LoadRequest
+from ingest.adopt.request import AdoptRequest, ExportKind, LoadRequest
 from ingest.run import follow as following
 from ingest.spark.driver import MANY_BYTES, MANY_MESSAGES, Driver
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
 from tests.e2e.events import Change, make_topics
+from tests.e2e.tablefiles import copy_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
@@ -108,20 +109,59 @@ def test_a_comparison_with_the_source_knows_the_files_that_it_reads(
     assert started == [(1, 0, True), (0, bytes_of(deployment, "*.parquet"), True)]
 
 
-def test_loads_and_adoptions_take_the_optimising_compiler(
+def test_a_rebuild_from_the_topic_knows_its_messages(
     make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
-    """They write whole tables, of a size that nothing tells beforehand."""
+    """A small table may have had many changes."""
+    deployment = make_deployment()
+    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
+    deployment.onboard()
+    topic.send(*(Change("u", {"id": 1, "v": "a"}, at=n) for n in range(5)))
+    assert deployment.run().exit_code == 0
+    size = bytes_of(deployment, "*.parquet")
+    with deployment.session as session:
+        assert session.rebuild("t", source="topic", dry_run=True).error is None
+
+    assert started == [(5, 0, True), (5, size, True)]
+
+
+def test_loads_and_adoptions_know_the_rows_that_they_take_over(
+    make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
+) -> None:
+    """Both read them twice, to check and to write them.  With a position a load may also read the topic."""
+    deployment = make_deployment()
+    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
+    deployment.onboard()
+    topic.send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in range(5)))
+    export = deployment.root / "export"
+    deployment.spark.range(9).selectExpr("cast(id as int) id", "'a' v").write.parquet(str(export))
+    size = sum(file.stat().st_size for file in export.iterdir())
+    with deployment.session as session:
+        load = LoadRequest("parquet", str(export), position="0000002b:00000007:0003", dry_run=True)
+        assert session.load("t", load).error is None
+    assert deployment.run().exit_code == 0
+    copied = bytes_of(deployment, "*.parquet")
+    copy_table(deployment, "t", "other")
+    with deployment.session as session:
+        adopt = AdoptRequest(str(deployment.root / "lake" / "t"), offsets="earliest", dry_run=True)
+        assert session.adopt("other", adopt).outcome == "planned"
+
+    assert started == [(5, 2 * size, True), (5, 0, True), (0, 2 * copied, True)]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jdbc"])
+def test_a_load_of_unknown_size_takes_the_optimising_compiler(
+    kind: ExportKind, make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
+) -> None:
+    """Rows in a database, or behind a path that only Spark understands, may be many."""
     deployment = make_deployment()
     make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
     deployment.onboard()
-    missing = str(deployment.root / "missing")
     with deployment.session as session:
-        assert session.load("t", LoadRequest("parquet", missing)).error
-    with deployment.session as session:
-        assert session.adopt("t", AdoptRequest(missing)).error
+        request = LoadRequest(kind, str(deployment.root / "missing-*"), offsets="earliest")
+        assert session.load("t", request).error
 
-    assert [is_short for _, _, is_short in started] == [False, False]
+    assert [is_short for _, _, is_short in started] == [False]
 
 
 def test_following_takes_the_optimising_compiler(

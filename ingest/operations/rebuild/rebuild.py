@@ -12,7 +12,7 @@ from ingest.hudi.options import check_hudi, options_digest
 from ingest.hudi.storage import exchange as exchanging
 from ingest.hudi.timeline.ledger import LedgerEntry, known_ids
 from ingest.hudi.upkeep import rebuild
-from ingest.kafka.breaks import Watermark
+from ingest.kafka.breaks import Watermark, count_messages
 from ingest.kafka.watermarks import Watermarks
 from ingest.names import Instant, Partition, first_few
 from ingest.operations.rebuild import rebuild_rows
@@ -88,6 +88,9 @@ class RebuildTask:
         if stored.checkpoint() is None:
             return Rebuilt(table.name, "idle", self.source)
         run.file_bytes[table.name] = stored.data_size()
+        if self.source == "topic":
+            topics = (self.watermarks.found.get(feed.topic, {}) for feed in self.feeds[table.name])
+            run.waiting[table.name] = sum(map(count_messages, topics))
         return None
 
     def with_spark(self, run: Context, table: TableConfig) -> Rebuilt:
