@@ -111,6 +111,7 @@ def test_a_date_before_christ_may_lose_only_its_era() -> None:
     [
         ('{"$numberLong": "7"}', "7"),
         ('{"$binary": "AQI=", "$type": "04"}', '{"$binary": {"base64": "AQI=", "subType": "04"}}'),
+        ('{"$oid": "65F0C0DE00000000000003EC"}', '{"$oid": "65f0c0de00000000000003ec"}'),
         ('{"$date": 1739455297970}', '{"$date": "2025-02-13T14:01:37.97Z"}'),
         ('{"$date": -1}', '{"$date": {"$numberLong": "-1"}}'),
         (

@@ -50,7 +50,14 @@ def _regex(node: dict[str, Any]) -> dict[str, Any]:
     return {"$regularExpression": {"pattern": node["$regex"], "options": node.get("$options", "")}}
 
 
+def _object_id(node: dict[str, Any]) -> dict[str, Any]:
+    """Return an id in lower case: its digits are hexadecimal."""
+    digits = node["$oid"]
+    return {"$oid": digits.lower()} if isinstance(digits, str) else node
+
+
 _WRAPPERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "$oid": _object_id,
     "$numberInt": lambda node: int(node["$numberInt"]),
     "$numberLong": lambda node: int(node["$numberLong"]),
     "$numberDouble": lambda node: float(node["$numberDouble"]),
