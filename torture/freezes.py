@@ -97,12 +97,18 @@ class Freezer:
         return Frozen(copy, moment, deaths + 1)
 
     def recover(self, one: Frozen) -> list[Frozen]:
-        """Run to the end of the topic and compare; return the copies made meanwhile."""
-        again = self.run(one.root, None, one.deaths, 1 if one.deaths < 3 and self.dice.random() < 0.3 else 0)
-        wrong = self.check(one.root)
+        """Run to the end of the topic and compare; return the copies made meanwhile.
+
+        Every recovery runs in one folder, as after a death: the plan of a rollback has absolute paths.
+        """
+        place = one.root.rename(self.folder / "recovered")
+        again = self.run(place, None, one.deaths, 1 if one.deaths < 3 and self.dice.random() < 0.3 else 0)
+        wrong = self.check(place)
         self.figures.wrong += [f"frozen at {one.moment} ({one.root.name}): {result}" for result in wrong]
-        if not wrong:
-            shutil.rmtree(one.root)
+        if wrong:
+            place.rename(one.root)
+        else:
+            shutil.rmtree(place)
         return again
 
     def check(self, root: Path) -> list[str]:
