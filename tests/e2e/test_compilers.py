@@ -11,7 +11,7 @@ from ingest.run import follow as following
 from ingest.spark.driver import MANY_BYTES, MANY_MESSAGES, Driver
 from ingest.testing import nullable
 from tests.e2e.deployment import Deployment
-from tests.e2e.events import Change, make_topics
+from tests.e2e.events import Change, Topic, make_topics
 from tests.e2e.tablefiles import copy_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -31,6 +31,14 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, bool]]:
 
     monkeypatch.setattr(Driver, "start", noted)
     return notes
+
+
+def begin(make_deployment: Callable[[], Deployment], **target: str) -> tuple[Deployment, Topic]:
+    """Make an empty topic, and its table file."""
+    deployment = make_deployment()
+    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
+    deployment.onboard(**target)
+    return deployment, topic
 
 
 @pytest.mark.parametrize(
@@ -56,9 +64,7 @@ def test_runs_and_rebuilds_know_the_files_that_they_rewrite(
     make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
     """Few changes may rewrite a large copy-on-write table."""
-    deployment = make_deployment()
-    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
-    deployment.onboard()
+    deployment, topic = begin(make_deployment)
     topic.send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in range(5)))
     assert deployment.run().exit_code == 0
     size = bytes_of(deployment, "*.parquet")
@@ -77,9 +83,7 @@ def test_a_compaction_knows_the_files_that_it_merges(
     make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
     """A run only appends log files to a merge-on-read table."""
-    deployment = make_deployment()
-    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
-    deployment.onboard(type="mor")
+    deployment, topic = begin(make_deployment, type="mor")
     topic.send(Change("c", {"id": 1, "v": "a"}, at=1))
     assert deployment.run().exit_code == 0
     topic.send(Change("u", {"id": 1, "v": "b"}, at=9))
@@ -96,9 +100,7 @@ def test_a_comparison_with_the_source_knows_the_files_that_it_reads(
     make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
     """Before the source answers: this one does not."""
-    deployment = make_deployment()
-    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
-    deployment.onboard()
+    deployment, topic = begin(make_deployment)
     topic.send(Change("c", {"id": 1, "v": "a"}, at=1))
     assert deployment.run().exit_code == 0
     with (deployment.root / "ingest.toml").open("a") as settings:
@@ -113,9 +115,7 @@ def test_a_rebuild_from_the_topic_knows_its_messages(
     make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
     """A small table may have had many changes."""
-    deployment = make_deployment()
-    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
-    deployment.onboard()
+    deployment, topic = begin(make_deployment)
     topic.send(*(Change("u", {"id": 1, "v": "a"}, at=n) for n in range(5)))
     assert deployment.run().exit_code == 0
     size = bytes_of(deployment, "*.parquet")
@@ -129,9 +129,7 @@ def test_loads_and_adoptions_know_the_rows_that_they_take_over(
     make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
     """Both read them twice, to check and to write them.  With a position a load may also read the topic."""
-    deployment = make_deployment()
-    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
-    deployment.onboard()
+    deployment, topic = begin(make_deployment)
     topic.send(*(Change("c", {"id": n, "v": "a"}, at=n) for n in range(5)))
     export = deployment.root / "export"
     deployment.spark.range(9).selectExpr("cast(id as int) id", "'a' v").write.parquet(str(export))
@@ -154,9 +152,7 @@ def test_a_load_of_unknown_size_takes_the_optimising_compiler(
     kind: ExportKind, make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
     """Rows in a database, or behind a path that only Spark understands, may be many."""
-    deployment = make_deployment()
-    make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS})
-    deployment.onboard()
+    deployment, _ = begin(make_deployment)
     with deployment.session as session:
         request = LoadRequest(kind, str(deployment.root / "missing-*"), offsets="earliest")
         assert session.load("t", request).error
@@ -168,9 +164,7 @@ def test_following_takes_the_optimising_compiler(
     make_deployment: Callable[[], Deployment], started: list[tuple[int, int, bool]]
 ) -> None:
     """A round of `--follow` knows it, so that the command and the API cannot differ."""
-    deployment = make_deployment()
-    (topic,) = make_topics(deployment.servers, {f"{deployment.prefix}.testDB.dbo.t": COLUMNS}).values()
-    deployment.onboard()
+    deployment, topic = begin(make_deployment)
     topic.send(Change("c", {"id": 1, "v": "a"}, at=1))
     with deployment.session as session:
         rounds = following.follow(lambda stop: session.run(stop=stop), interval_s=0.1)
