@@ -48,7 +48,7 @@ class AdoptTask:
     watermarks: Watermarks
 
     def by_files(self, run: Context, table: TableConfig) -> Takeover | None:
-        """Return the result for a table of `ingest`. Hudi's classes read other tables."""
+        """Return the result for a table of `ingest`. Hudi's classes read others, whose size is noted."""
         last = run.files.table(table).checkpoint()
         if last is not None:
             return _idle(table, last)

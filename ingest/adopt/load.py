@@ -49,7 +49,7 @@ class LoadTask:
     watermarks: Watermarks
 
     def by_files(self, run: Context, table: TableConfig) -> Takeover | None:
-        """Return the result for a table that was already loaded from this export."""
+        """Return the result for a table that was already loaded from this export, or note the work."""
         if run.files.table(table).checkpoint():
             return self._idle(table, run.files.table(table).history())
         if self.request.position:  # the topic may be read for it
