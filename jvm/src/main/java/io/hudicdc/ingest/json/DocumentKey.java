@@ -15,7 +15,7 @@ public final class DocumentKey implements UDF1<String, String> {
         }
         try {
             return write(Json.parse(json));
-        } catch (IOException | NumberFormatException malformed) {
+        } catch (IOException | NumberFormatException | ArithmeticException malformed) {
             return null; // the check of the column rejects the record
         }
     }
@@ -28,7 +28,7 @@ public final class DocumentKey implements UDF1<String, String> {
         try {
             Object id = Json.member(document.getBytes(), "_id");
             return id == null ? null : UTF8String.fromString(write(id));
-        } catch (IOException | NumberFormatException malformed) {
+        } catch (IOException | NumberFormatException | ArithmeticException malformed) {
             return null; // the check of the document rejects the record
         }
     }

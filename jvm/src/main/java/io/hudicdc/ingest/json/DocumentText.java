@@ -20,7 +20,7 @@ public final class DocumentText {
         try {
             Object tree = ExtendedJson.canonical(Json.parse(json.toString()));
             return UTF8String.fromString(Json.write(sorted(tree), Json.Style.COMPACT));
-        } catch (IOException | NumberFormatException malformed) {
+        } catch (IOException | NumberFormatException | ArithmeticException malformed) {
             return null;
         }
     }

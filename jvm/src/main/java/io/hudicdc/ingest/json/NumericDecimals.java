@@ -12,7 +12,8 @@ import org.apache.spark.sql.api.java.UDF2;
  *
  * <p>With {@code decimal.format=NUMERIC} it writes numbers in place of base64 (KIP-481). {@code scales} is a tree of
  * the payload's shape: an object for a record's fields, a list of one for an array's elements, a list of null and one
- * for a map's values, and the scale where a decimal is. A number that its scale cannot hold stays as it is.
+ * for a map's values, and the scale where a decimal is. A number that its scale cannot hold stays as it is, and so does
+ * a value of another shape.
  */
 public final class NumericDecimals implements UDF2<String, String, String> {
     private static final long serialVersionUID = 1L;
@@ -49,7 +50,7 @@ public final class NumericDecimals implements UDF2<String, String, String> {
         } else if (node instanceof List && isArray(scales)) {
             Object inner = Json.list(scales).get(0);
             Json.list(node).replaceAll(value -> convert(value, inner));
-        } else if (node instanceof Map && scales instanceof List) {
+        } else if (node instanceof Map && isMap(scales)) {
             Object inner = Json.list(scales).get(1);
             Json.map(node).replaceAll((key, value) -> convert(value, inner));
         }
@@ -58,6 +59,10 @@ public final class NumericDecimals implements UDF2<String, String, String> {
 
     private static boolean isArray(Object scales) {
         return scales instanceof List && Json.list(scales).size() == 1;
+    }
+
+    private static boolean isMap(Object scales) {
+        return scales instanceof List && Json.list(scales).size() == 2;
     }
 
     private static Object base64(Json.Number number, int scale) {
