@@ -171,7 +171,7 @@ def _other_document(corpus: Corpus, keyed: Side, event: Side) -> str:
     after = event.content.get("after")
     try:
         document = json.loads(after or event.content.get("before") or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return f"taken, with a document that is not JSON: {after!r}"[:300] if after else ""
     stored = document.get("_id") if isinstance(document, dict) else None
     agree = stored is None or is_same_key(corpus, keyed.content["id"], json.dumps(stored))

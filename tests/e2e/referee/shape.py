@@ -88,7 +88,7 @@ def convert(shape: Shape, value: Any) -> Any:
 def _numeric(value: float, shape: Shape) -> Decimal:
     """Return a decimal that a message has as a number (`decimal.format=NUMERIC`), in its scale."""
     unit = Decimal(1).scaleb(-int(shape.parameters.get("scale", 0)))
-    return Decimal(repr(value)).quantize(unit, context=WIDE) + 0
+    return WIDE.add(Decimal(repr(value)).quantize(unit, context=WIDE), 0)
 
 
 def _float32(value: float | str) -> float:

@@ -8,9 +8,9 @@ import scala.Option;
 /**
  * Parses ISO-8601 timestamps that begin with a year of four digits, to microseconds since 1970-01-01 UTC.
  *
- * <p>The result equals that of {@code try_cast(text as timestamp)} in a session with the zone UTC. Spark parses the offset
- * with a regular expression and looks the zone up in a table, which takes most of a microsecond. Debezium's format,
- * {@code yyyy-MM-ddTHH:mm:ss[.f](Z|±HH:mm)}, is parsed here; Spark parses all others.
+ * <p>The result equals that of {@code try_cast(text as timestamp)} in a session with the zone UTC, except that a padded
+ * text is null. Spark parses the offset with a regular expression and looks the zone up in a table, which takes most of
+ * a microsecond. Debezium's format, {@code yyyy-MM-ddTHH:mm:ss[.f](Z|±HH:mm)}, is parsed here. Spark parses all others.
  */
 public final class Instants {
     /** Marks a text that was not parsed; Spark's range of timestamps begins later. */
@@ -35,7 +35,7 @@ public final class Instants {
         if (micros != NONE) {
             return micros;
         }
-        if (!hasYear(bytes) || hasControl(bytes)) {
+        if (!hasYear(bytes) || isPadded(bytes)) {
             return null;
         }
         Option<Object> timestamp = DateTimeUtils.stringToTimestamp(text, ZoneOffset.UTC);
@@ -47,8 +47,14 @@ public final class Instants {
         return text.length > YEAR_SIZE && text[YEAR_SIZE] == '-';
     }
 
-    /** Spark ignores control characters wherever it trims, even between the digits and the zone. */
-    private static boolean hasControl(byte[] text) {
+    /**
+     * Spark trims control characters, even between the digits and the zone, and spaces: with {@code -08:0 } it would
+     * take a damaged minute.
+     */
+    private static boolean isPadded(byte[] text) {
+        if (text[text.length - 1] == ' ') {
+            return true;
+        }
         for (byte character : text) {
             if (character >= 0 && character < ' ') {
                 return true;

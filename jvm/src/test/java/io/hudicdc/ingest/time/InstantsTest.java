@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.Test;
 import scala.Option;
 
-/** {@link Instants} against Spark's own parser, for texts that begin with a year and have no control character. */
+/** {@link Instants} against Spark's own parser, for texts that begin with a year, do not end in a space and have no control character. */
 class InstantsTest {
     private static final List<String> DATES = List.of(
             "0000-01-01",
@@ -74,6 +74,8 @@ class InstantsTest {
             "+Z",
             "Zx",
             " Z",
+            "Z ",
+            "-08:0 ",
             "UTC",
             "Europe/Berlin",
             "ä");
@@ -119,9 +121,9 @@ class InstantsTest {
     private static void check(String text) {
         UTF8String bytes = UTF8String.fromString(text);
         boolean hasYear = bytes.numBytes() > 4 && bytes.getBytes()[4] == '-';
-        boolean hasControl = text.chars().anyMatch(character -> character < ' ');
+        boolean isPadded = text.endsWith(" ") || text.chars().anyMatch(character -> character < ' ');
         Option<Object> expected =
-                hasYear && !hasControl ? DateTimeUtils.stringToTimestamp(bytes, ZoneOffset.UTC) : Option.empty();
+                hasYear && !isPadded ? DateTimeUtils.stringToTimestamp(bytes, ZoneOffset.UTC) : Option.empty();
         assertEquals(expected.isDefined() ? expected.get() : null, Instants.micros(bytes), text);
     }
 }
