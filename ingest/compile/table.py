@@ -45,6 +45,7 @@ from ingest.dialects import DIALECTS, RECORD, Dialect, Term
 from ingest.errors import SchemaError
 from ingest.masking import Mask
 from ingest.names import SchemaId
+from ingest.registry import Side
 from ingest.sql.template import Sql
 from ingest.sql.types import Simple, SparkType
 from ingest.tables import Feed, TableConfig
@@ -72,6 +73,8 @@ class CompiledTable:
     """Versions that are not events of this table (another form, connector or kind), and the reasons."""
     unmapped: tuple[tuple[WriterSchema, str], ...] = ()
     """Value schemas that cannot be compiled, and the reasons.  Their messages are rejected."""
+    unmapped_keys: tuple[tuple[WriterSchema, str], ...] = ()
+    """The same of keys."""
     key_rules: tuple[tuple[Sql, str], ...] = ()
     """Conditions that are true of keys which cannot be stored, and why.  Their changes are rejected."""
 
@@ -115,6 +118,10 @@ class CompiledTable:
     def merges_tombstones(self) -> bool:
         """Whether a tombstone counts as a message of its key's row.  In a history each change is a row."""
         return self.keyed_tombstones and not self.model.has_versions
+
+    def unmapped_of(self, side: Side) -> tuple[tuple[WriterSchema, str], ...]:
+        """Return the schemas of keys or of values that cannot be compiled, and the reasons."""
+        return self.unmapped_keys if side == "key" else self.unmapped
 
     @property
     def row_variants(self) -> tuple[ColumnVersion, ...]:

@@ -17,6 +17,7 @@ from ingest.decode.large import large_checks
 from ingest.decode.mismatch import mismatch_checks
 from ingest.decode.rejects import Check
 from ingest.decode.route import event_checks, op_sql
+from ingest.registry import Side
 from ingest.sql.template import Sql, join, literal, sql
 from ingest.tables import SOURCE
 
@@ -61,18 +62,28 @@ def reasons(compiled: CompiledTable, refused: Refused) -> list[Check]:
     form = format_of(compiled)
     keyed = compiled.key_source == MessageKey()
     null = Check(sql("key is null"), "null-key", literal("key: null, so the change has no row"), implied=True)
-    unmapped = [
-        Check(form.written_by(schema, "value"), "unmapped-schema", literal(f"value: {why}"), implied=True)
-        for schema, why in compiled.unmapped
+    keys = [
+        null,
+        *_unmapped(compiled, "key"),
+        *frame_checks(compiled, "key"),
+        *form.checks(compiled.key, "key"),
     ]
     return [
         *large_checks(compiled),
-        *unmapped,
+        *_unmapped(compiled, "value"),
         *frame_checks(compiled, "value"),
         *form.checks(compiled.value, "value"),
         *_value_checks(compiled, refused),
-        *([null, *frame_checks(compiled, "key"), *form.checks(compiled.key, "key")] if keyed else []),
+        *(keys if keyed else []),
         *_row_checks(compiled),
+    ]
+
+
+def _unmapped(compiled: CompiledTable, side: Side) -> list[Check]:
+    form = format_of(compiled)
+    return [
+        Check(form.written_by(schema, side), "unmapped-schema", literal(f"{side}: {why}"), implied=True)
+        for schema, why in compiled.unmapped_of(side)
     ]
 
 

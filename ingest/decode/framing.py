@@ -40,12 +40,11 @@ def unframe(messages: DataFrame, compiled: CompiledTable) -> DataFrame:
 
 def _unframed(messages: DataFrame, compiled: CompiledTable, side: Side, payload: Payload) -> Column:
     ids = {str(frame_id): writer.schema_id for writer in payload.writers for frame_id in writer.frame_ids}
-    if side == "value":
-        ids |= {
-            str(frame_id): schema.schema_id
-            for schema, _ in compiled.unmapped
-            for frame_id in schema.frame_ids
-        }
+    ids |= {
+        str(frame_id): schema.schema_id
+        for schema, _ in compiled.unmapped_of(side)
+        for frame_id in schema.frame_ids
+    }
     unframe_column = jvm_of(messages.sparkSession).io.hudicdc.ingest.framing.Unframe.column
     columns = (java_column(F.col(side)), java_column(F.col("headers")))
     return Column(

@@ -66,6 +66,13 @@ def unmapped_type(topic: Topic) -> Message:
     return topic.record(attrs.evolve(BAD, row={**BAD.row, "shape": b"x"}), schema_id)
 
 
+def key_of_another_topic(topic: Topic) -> Message:
+    """Write a key with another topic's schema: its column of the same name has another type."""
+    key = {"type": "record", "name": "Key", "fields": [{"name": "id", "type": "string"}]}
+    schema_id = topic.register(f"{topic.name}.other-key", key)
+    return framed(schema_id, key, {"id": "3"}), topic.value_bytes(BAD)
+
+
 CASES: Final[Mapping[str, Case]] = {
     "truncated": Case(with_value(lambda b: b[:-3]), "unreadable", "not readable with its own schema"),
     "trailing": Case(with_value(lambda b: b + b"\0\0"), "unreadable", "2 bytes are left over"),
@@ -90,6 +97,7 @@ CASES: Final[Mapping[str, Case]] = {
     "text_key": Case(text_as_key, "unknown-schema", "key: "),
     "note": Case(note_as_value, "unreadable", "its schema is not that of a change event"),
     "unmapped": Case(unmapped_type, "unmapped-schema", "io.debezium.data.geometry.Blob"),
+    "other_key": Case(key_of_another_topic, "unmapped-schema", "was written as string and as int"),
 }
 STRICT: Final = {"strict": "max_rows = 0", "many": "max_share = 0.5"}
 """Tables that fail by the limits of their files: one bad message, or 11 of 15."""

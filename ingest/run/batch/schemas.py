@@ -168,7 +168,7 @@ def _written(registry: Registry, schema: Registered | Schema, label: str) -> Wri
 def compile_written(
     feed: Feed, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]
 ) -> CompiledTable:
-    """Compile a table without the versions that cannot be compiled: their messages are rejected.
+    """Compile a table without the schemas that cannot be compiled: their messages are rejected.
 
     Raises `SchemaError` or `UnmappedTypeError` if no version can be compiled.
     """
@@ -176,18 +176,52 @@ def compile_written(
     try:
         return compile_table(feed, keys, values)
     except (SchemaError, UnmappedTypeError) as error:
-        culprit = next((schema for schema in values if _problem(feed, keys, schema) == str(error)), None)
-        rest = [schema for schema in values if schema is not culprit]
-        if culprit is None or not rest:
+        left_out = _stranger(feed, keys, values) or _version(feed, keys, values, str(error))
+        if left_out is None:
             raise
-        compiled = compile_written(feed, keys, rest)
-        return attrs.evolve(compiled, unmapped=((culprit, str(error)), *compiled.unmapped))
+        own_keys, own_values = (tuple(s for s in part if s is not left_out[0]) for part in (keys, values))
+        compiled = compile_written(feed, own_keys, own_values)
+        if len(own_keys) < len(keys):
+            return attrs.evolve(compiled, unmapped_keys=(left_out, *compiled.unmapped_keys))
+        return attrs.evolve(compiled, unmapped=(left_out, *compiled.unmapped))
 
 
-def _problem(feed: Feed, keys: Sequence[WriterSchema], value: WriterSchema) -> str:
-    """Return the reason why one version cannot be compiled, or empty if it can."""
+def _stranger(
+    feed: Feed, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]
+) -> tuple[WriterSchema, str] | None:
+    """Return a schema that is no version of the subjects and does not fit their versions, and the reason.
+
+    A message names it, which may have come to the wrong topic: it must not stop the others.
+    """
+    fits: list[WriterSchema] = []
+
+    def problem() -> str:
+        own = (tuple(s for s in part if s.version or any(s is f for f in fits)) for part in (keys, values))
+        return _problem(feed, *own)
+
+    known = problem()
+    strangers = [schema for schema in (*keys, *values) if not schema.version]
+    for stranger in strangers if any(schema.version for schema in values) else ():
+        fits.append(stranger)
+        if (reason := problem()) not in ("", known):
+            return stranger, reason if stranger.label in reason else f"{stranger.label}: {reason}"
+    return None
+
+
+def _version(
+    feed: Feed, keys: Sequence[WriterSchema], values: Sequence[WriterSchema], problem: str
+) -> tuple[WriterSchema, str] | None:
+    """Return the value schema that has a problem without the others, too, if there are others."""
+    for schema in values if len(values) > 1 else ():
+        if _problem(feed, keys, (schema,)) == problem:
+            return schema, problem
+    return None
+
+
+def _problem(feed: Feed, keys: Sequence[WriterSchema], values: Sequence[WriterSchema]) -> str:
+    """Return the reason why schemas cannot be compiled together, or empty if they can."""
     try:
-        compile_table(feed, keys, (value,))
+        compile_table(feed, keys, values)
     except (SchemaError, UnmappedTypeError) as error:
         return str(error)
     return ""
