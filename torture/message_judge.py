@@ -224,7 +224,12 @@ def is_same_key(corpus: Corpus, expected: str, found: str) -> bool:
 
 
 def is_json_as_text(corpus: Corpus, value: Any, expected: Any, found: Any) -> bool:
-    """Return whether a text field was sent other JSON and holds it as text, as documented."""
+    """Return whether texts were sent as other JSON and hold it as text, as documented: a field or a list."""
+    if isinstance(value, list) and isinstance(found, list) and len(value) == len(found):
+        return all(
+            same(part[1]) == same(part[2]) or is_json_as_text(corpus, *part)
+            for part in zip(value, expected, found, strict=True)
+        )
     if corpus.is_avro or isinstance(value, str) or not isinstance(found, str):
         return False
     if isinstance(expected, Decimal):  # of more digits than a decimal has: text in plain notation
