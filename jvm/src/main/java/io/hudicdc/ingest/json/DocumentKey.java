@@ -29,7 +29,7 @@ public final class DocumentKey implements UDF1<String, String> {
             Object id = Json.member(document.getBytes(), "_id");
             return id == null ? null : UTF8String.fromString(write(id));
         } catch (IOException | NumberFormatException | ArithmeticException malformed) {
-            return null; // the check of the document rejects the record
+            return null; // the check of the document rejects a text that is not an object
         }
     }
 

@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.Test;
 import scala.Option;
 
-/** {@link Instants} against Spark's own parser, for texts that begin with a year, do not end in a space and have no control character. */
+/** {@link Instants} against Spark's own parser, for texts that begin with a year and are not padded. */
 class InstantsTest {
     private static final List<String> DATES = List.of(
             "0000-01-01",
