@@ -104,6 +104,15 @@ class DocumentKeyTest {
     }
 
     @Test
+    void aNumberBeyondJavasRangeIsNoKeyAndDiffersFromEveryKey() {
+        for (String number : List.of("1e99999999999", "1000e2147483647", "{\"a\":1e99999999999}")) {
+            assertNull(key.call(number), number);
+            UTF8String document = UTF8String.fromString("{\"_id\": " + number + "}");
+            assertEquals(number, DocumentKey.ofDocument(document).toString());
+        }
+    }
+
+    @Test
     void aTextThatIsNotJsonHasNoKey() {
         assertNull(key.call(null));
         BROKEN.forEach(text -> assertNull(key.call(text), text));
