@@ -94,7 +94,7 @@ def _readable(events: DataFrame) -> DataFrame:
     """Give instants as microseconds, so that no zone of this process touches them; nothing of rejects."""
     kinds = {name: events.schema[name].dataType for name in ("k", "row")}
     return events.selectExpr(
-        "offset", "kind", "rejected", "op", "source_ms",
+        "offset", "kind", "rejected", "op", "sort_key", "source_ms",
         *(f"if(rejected, null, {_micros(name, kind)}) as {name}" for name, kind in kinds.items()),
     )  # fmt: skip
 

@@ -15,6 +15,7 @@ from ingest.compile.row_model import RowKey
 from tests.e2e.referee.mongodb import one_spelling
 from tests.e2e.referee.shape import Shape, convert
 from torture.corpus import Corpus, Message, json_shape
+from torture.position_judge import Misplaced, position
 
 HEADER: Final = 5
 TICK_NS: Final = 100
@@ -32,9 +33,11 @@ class Unreadable(Exception):  # noqa: N818  it is no failure
 class Outcome:
     """The product's result for one message."""
 
+    offset: int
     kind: str
     rejected: bool
     op: str | None
+    sort_key: dict[str, Any]
     source_ms: int | None
     k: dict[str, Any] | None
     row: dict[str, Any] | None
@@ -106,12 +109,32 @@ def judge(corpus: Corpus, message: Message, found: Outcome) -> str:
         event = read(corpus, value)
     except Unreadable as error:
         return f"taken, and the independent decoder says: {error}"
-    op = event.content.get("op")
     if found.kind != "change":
-        expected = corpus.kinds.get(event.schema_id)
-        is_ignored = found.kind == expected if expected else op in ("m", "t", "i")
-        return "" if is_ignored else f"a {found.kind} of op {op}"
-    return _judge_change(corpus, key, event, found)
+        return _judge_other(corpus, event, found)
+    return _judge_position(corpus, event, found) or _judge_change(corpus, key, event, found)
+
+
+def _judge_other(corpus: Corpus, event: Side, found: Outcome) -> str:
+    """Judge a message of another kind: with a row it is a change whose operation is corrupt."""
+    if expected := corpus.kinds.get(event.schema_id):
+        return "" if found.kind == expected else f"a {found.kind}, expected a {expected}"
+    op = event.content.get("op")
+    if op not in {"m", *corpus.compiled.dialect.other_ops}:
+        return f"a {found.kind} of op {op}"
+    images = [event.content.get(image) for image in ("after", "before")]
+    if any(isinstance(image, str if corpus.compiled.dialect.is_document else dict) for image in images):
+        return f"a {found.kind} with a row"
+    return _judge_position(corpus, event, found) if found.kind == "truncate" else ""
+
+
+def _judge_position(corpus: Corpus, event: Side, found: Outcome) -> str:
+    op, source = event.content.get("op"), event.content.get("source") or {}
+    try:
+        expected = position(corpus.compiled.dialect.name, op, source, found.offset)
+    except Misplaced as error:
+        return f"taken, with {error} {source.get(str(error))!r}, at {found.sort_key}"
+    at = tuple(found.sort_key.values())
+    return "" if at == expected else f"at {at}, expected {expected}"
 
 
 def _judge_tombstone(corpus: Corpus, key: bytes | None, found: Outcome) -> str:

@@ -16,7 +16,7 @@ from ingest.decode.keys import KEY, key_sql, key_values
 from ingest.decode.large import large_checks
 from ingest.decode.mismatch import mismatch_checks
 from ingest.decode.rejects import Check
-from ingest.decode.route import event_checks, op_sql
+from ingest.decode.route import event_checks, op_sql, position_checks
 from ingest.registry import Side
 from ingest.sql.template import Sql, join, literal, sql
 from ingest.tables import SOURCE
@@ -53,7 +53,7 @@ def _row_checks(compiled: CompiledTable) -> list[Check]:
         *_document_checks(compiled),
         *_derived_checks(compiled),
         *_time_checks(compiled),
-        *_position_checks(compiled),
+        *position_checks(compiled),
     ]
 
 
@@ -212,15 +212,3 @@ def _time_checks(compiled: CompiledTable) -> list[Check]:
         "{ms} not between {first} and {last}", ms=compiled.form.source_ms, first=_FIRST_MS, last=_LAST_MS
     )
     return [Check(outside, "conversion", literal("value: source.ts_ms is not a valid timestamp"))]
-
-
-def _position_checks(compiled: CompiledTable) -> list[Check]:
-    return [
-        Check(
-            compiled.form.resolve(term.fault),
-            "no-position",
-            literal(f"value: source.{term.name} is not a valid position"),
-        )
-        for term in compiled.terms
-        if term.fault != "false"
-    ]

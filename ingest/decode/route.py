@@ -1,9 +1,11 @@
 """The kind of a message: a change of a row, or something else that is counted and ignored."""
 
+import attrs
+
 from ingest.compile.event import CHANGE, EMPTY, TOMBSTONE, TRUNCATE
 from ingest.compile.row_model import Document
 from ingest.compile.table import CompiledTable
-from ingest.decode.rejects import Check
+from ingest.decode.rejects import Check, rejected_sql
 from ingest.sql.template import Sql, join, literal, sql
 
 OPS = ("c", "u", "d", "r")
@@ -36,8 +38,9 @@ def kind_sql(compiled: CompiledTable) -> Sql:
         ),
         *([sql("when {heartbeat} then 'heartbeat'", heartbeat=form.heartbeat)] if form.heartbeat else []),
         *(
-            sql("when {op} = {other} then {kind}", op=form.op, other=literal(other), kind=literal(kind))
+            sql("when {is_other} then {kind}", is_other=_is_other(compiled, other, kind), kind=literal(kind))
             for other, kind in _other_ops(compiled).items()
+            if other not in _fatal_ops(compiled)
         ),
     ]
     return sql("case {branches} else {change} end", branches=join(" ", branches), change=literal(CHANGE))
@@ -50,9 +53,28 @@ def op_sql(compiled: CompiledTable) -> Sql:
 
 
 def _other_ops(compiled: CompiledTable) -> dict[str, str]:
-    """Return the operations that do not change a row, without the truncates that must stop the run."""
-    ops = {"m": "message", **compiled.dialect.other_ops}
-    return {op: kind for op, kind in ops.items() if op not in _fatal_ops(compiled)}
+    """Return the operations that do not change a row."""
+    return {"m": "message", **compiled.dialect.other_ops}
+
+
+def _is_other(compiled: CompiledTable, op: str, kind: str) -> Sql:
+    """Return whether a message has an operation that changes no row. A truncate needs a position for that."""
+    without_row = _without_row(compiled, op)
+    if kind != TRUNCATE:
+        return without_row
+    misplaced = rejected_sql(position_checks(compiled))
+    return sql("{without_row} and not {misplaced}", without_row=without_row, misplaced=misplaced)
+
+
+def _without_row(compiled: CompiledTable, op: str) -> Sql:
+    """Return whether a message has an operation that changes no row, and no row.
+
+    A message with such an operation and a row is a change whose operation is corrupt.
+    """
+    form, read = compiled.form, {*compiled.value.images, *compiled.form.parts}
+    images = [form.at(field) for field in (form.row_field, form.before_field) if field and field in read]
+    conditions = [sql("{image} is null", image=image) for image in images]
+    return join(" and ", [sql("{op} = {other}", op=form.op, other=literal(op)), *conditions])
 
 
 def _fatal_ops(compiled: CompiledTable) -> list[str]:
@@ -63,14 +85,31 @@ def _fatal_ops(compiled: CompiledTable) -> list[str]:
 
 def event_checks(compiled: CompiledTable) -> list[Check]:
     """Return the checks of events that can be read and do not change a row."""
-    return [*_truncate_checks(compiled), _unsupported_op(compiled), *_missing_row(compiled)]
+    return [
+        *_truncate_checks(compiled),
+        *_misplaced_truncates(compiled),
+        _unsupported_op(compiled),
+        *_missing_row(compiled),
+    ]
+
+
+def position_checks(compiled: CompiledTable) -> list[Check]:
+    """Return the checks of source fields that give no position."""
+    return [
+        Check(
+            compiled.form.resolve(term.fault),
+            "no-position",
+            literal(f"value: source.{term.fault_field or term.name} is not a valid position"),
+        )
+        for term in compiled.terms
+        if term.fault != "false"
+    ]
 
 
 def _truncate_checks(compiled: CompiledTable) -> list[Check]:
-    op = op_sql(compiled)
     return [
         Check(
-            sql("{op} = {fatal}", op=op, fatal=literal(fatal)),
+            _without_row(compiled, fatal),
             "truncate",
             literal(f'value: op {fatal}, and [target] truncate is "fail"'),
         )
@@ -78,12 +117,27 @@ def _truncate_checks(compiled: CompiledTable) -> list[Check]:
     ]
 
 
+def _misplaced_truncates(compiled: CompiledTable) -> list[Check]:
+    """Return the position's checks of truncates, which the check of the operation implies."""
+    truncates = [op for op, kind in compiled.dialect.other_ops.items() if kind == TRUNCATE]
+    return [
+        attrs.evolve(
+            check,
+            condition=sql("{t} and {fault}", t=_without_row(compiled, op), fault=check.condition),
+            implied=True,
+        )
+        for op in truncates
+        for check in position_checks(compiled)
+    ]
+
+
 def _unsupported_op(compiled: CompiledTable) -> Check:
-    op = op_sql(compiled)
+    op, others = op_sql(compiled), join(", ", map(literal, _other_ops(compiled)))
+    why = sql("if({op} in ({others}), ' with a row', ' is not supported')", op=op, others=others)
     return Check(
         sql("not coalesce({op} in ({ops}), false)", op=op, ops=join(", ", map(literal, OPS))),
         "unsupported-op",
-        sql("concat('value: op ', coalesce({op}, 'null'), ' is not supported')", op=op),
+        sql("concat('value: op ', coalesce({op}, 'null'), {why})", op=op, why=why),
     )
 
 

@@ -25,6 +25,8 @@ class Term:
     sort: str
     text: str
     fault: str
+    fault_field: str = ""
+    """The source field that a fault is reported for, if it has another name than the term."""
     within_partition: bool = False
     """Whether the values compare only within one partition: a truncate is compared without this term."""
 

@@ -4,7 +4,8 @@ from ingest.dialects.dialect import Dialect, Guard, number_term
 
 # `mysql-bin.000003`: the number grows past its six digits, so that it is compared as a number
 # (https://dev.mysql.com/doc/refman/8.4/en/binary-log.html).
-_FILE = "try_cast(substring_index({s.file}, '.', -1) as bigint)"
+_NUMBER = "substring_index({s.file}, '.', -1)"
+_FILE = f"try_cast({_NUMBER} as bigint)"
 
 _DATES = tuple(
     f"{package}.{name}"
@@ -22,7 +23,9 @@ MYSQL = Dialect(
     source={"file": "string", "pos": "long", "row": "int"},
     # Rows of one statement share their position in the file, and have a number there.
     terms=(
-        number_term("file", _FILE, f"{_FILE} is null and nullif({{s.file}}, '') is not null"),
+        number_term(
+            "file", _FILE, f"{{s.file}} != '' and ({_FILE} is null or not ingest_is_number({_NUMBER}, 19))"
+        ),
         number_term("pos", "{s.pos}", "{s.pos} is null or {s.pos} < 0"),
         number_term("row", "cast({s.row} as bigint)", "{s.row} < 0"),
     ),

@@ -13,7 +13,8 @@ _LCR_WIDTH = 80
 # older is assumed.
 _BY_KAFKA = "coalesce({early}, true)".format(
     early=" or ".join(
-        f"startswith({{s.version}}, '{version}.')" for version in ("1", "2.0", "2.1", "2.2", "2.3", "2.4")
+        f"startswith({{s.version}}, '{version}.')"
+        for version in ("0", "1", "2.0", "2.1", "2.2", "2.3", "2.4")
     )
 )
 
@@ -57,7 +58,8 @@ ORACLE = Dialect(
             name="offset",
             sort=f"if({_BY_KAFKA} and coalesce({{op}} != 't', true), offset, 0L)",
             text="ingest_padded_number({c}, 19)",
-            fault="false",
+            fault="not ingest_is_number(replace(substring_index({s.version}, '.', 2), '.', ''), 9)",
+            fault_field="version",
             within_partition=True,
         ),
         # Of rows in other partitions only the SCN says that they are older than a truncate, which holds the
@@ -74,7 +76,7 @@ ORACLE = Dialect(
             name="lcr_position",
             sort=f"ingest_padded_text(coalesce({{s.lcr_position}}, ''), {_LCR_WIDTH})",
             text="{c}",
-            fault=f"length({{s.lcr_position}}) > {_LCR_WIDTH}",
+            fault=f"not ingest_is_hex({{s.lcr_position}}, {_LCR_WIDTH})",
         ),
     ),
     rank="'2'",  # '1' is in tables of an earlier ingest, whose positions lose against all others

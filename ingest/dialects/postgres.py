@@ -20,9 +20,9 @@ POSTGRES = Dialect(
     # an incremental snapshot have only this commit (debezium: postgresql/SourceInfo.java, connection/Lsn).
     terms=(
         number_term(
-            "sequence", f"coalesce({_LAST_COMMIT}, {_LSN})", f"{_LSN} is null or {_LSN} < 0", _DIGITS
+            "sequence", f"coalesce({_LAST_COMMIT}, {_LSN})", "not ingest_is_sequence({s.sequence})", _DIGITS
         ),
-        number_term("lsn", _LSN, "false", _DIGITS),
+        number_term("lsn", _LSN, f"{_LSN} is null or {_LSN} < 0", _DIGITS),
     ),
     rank="'1'",
     topic_parts=(("server", "schema", "table"),),

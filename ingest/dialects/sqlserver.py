@@ -13,7 +13,7 @@ def _lsn(field: str) -> Term:
         name=field,
         sort=f"ingest_padded_text(coalesce({c}, '{_NULL_LSN}'), {width})",
         text="{c}",
-        fault=f"length({c}) > {width}",
+        fault=f"not ingest_is_lsn({c})",
     )
 
 

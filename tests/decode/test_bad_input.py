@@ -101,6 +101,12 @@ BAD = [
     # --- the event -------------------------------------------------------------------------------
     Bad("op x", "value: op x is not supported", value("x")),
     Bad("op t", "value: op t is not supported", value("t", gone=True)),
+    Bad("op m of a row", "value: op m with a row", value("m")),
+    Bad(
+        "op m of a deleted row",
+        "value: op m with a row",
+        SOURCE.value(change("m", None, {"id": 1, "text": "some text"})),
+    ),
     Bad("empty op", "value: op  is not supported", value("")),
     *(
         Bad(f"{op} without after", f"value: op {op} without an after image", value(op, gone=True))

@@ -217,6 +217,17 @@ def test_oracles_truncate_is_one(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+def test_a_truncate_with_a_row_or_without_a_position_is_rejected(spark: SparkSession) -> None:
+    """One flipped bit makes d of a delete t, and another makes an SCN text that sorts above all numbers."""
+    with_row, misplaced = message("oracle-create", ORACLE), message("oracle-truncate", ORACLE)
+    with_row["payload"]["op"] = "t"
+    misplaced["payload"]["source"]["scn"] = "p3271102"
+    key = json.dumps(sample("oracle-key"))
+    events = decoded(spark, ORACLE, [(key, json.dumps(with_row)), (key, json.dumps(misplaced))])
+    assert [(event["kind"], event["rejected"]) for event in events] == [("change", True)] * 2
+
+
+@pytest.mark.spark
 def test_mongodbs_ids_of_every_kind_are_keys(spark: SparkSession) -> None:
     """Each as relaxed Extended JSON without blanks, and numbers that MongoDB holds for equal as one."""
     expected = {

@@ -11,6 +11,7 @@ from torture.corpus import Corpus, corpora
 from torture.lake import stage_of
 from torture.message_judge import Outcome, judge, read
 from torture.mutations import mutate
+from torture.position_judge import position
 from torture.scene import Scene, build_scene
 from torture.table_judge import differences
 
@@ -88,10 +89,13 @@ def taken(corpus: Corpus) -> Outcome:
     keyed, event = read(corpus, key).content, read(corpus, value).content
     (name,) = [v.field for v in corpus.compiled.row_variants if v.column == "first_name"]
     row = {v.field: None for v in corpus.compiled.row_variants}
+    names = ("p0", "p1", "p2", "p3", "p4")
     return Outcome(
+        offset=0,
         kind="change",
         rejected=False,
         op=event["op"],
+        sort_key=dict(zip(names, position("sqlserver", event["op"], event["source"], 0), strict=True)),
         source_ms=event["source"]["ts_ms"],
         k=keyed,
         row={**row, name: event["after"]["first_name"]},
@@ -109,6 +113,18 @@ def test_a_wrong_value_is_found(corpus: Corpus) -> None:
     assert "op and time" in judge(corpus, message, attrs.evolve(right, op="u", source_ms=1))
     assert "independent decoder" in judge(corpus, (message[0], message[1][:-1]), right)
     assert "without a reason" in judge(corpus, message, attrs.evolve(right, rejected=True))
+
+
+def test_another_position_is_found(corpus: Corpus) -> None:
+    """And a change that became a message, as one flipped bit makes a truncate of a delete."""
+    right, message = taken(corpus), corpus.messages[0]
+    moved = attrs.evolve(right, sort_key={**right.sort_key, "p4": 1})
+    assert judge(corpus, message, moved).startswith("at (")
+    key, value = message
+    event = read(corpus, value)
+    broken = value.replace(event.content["source"]["commit_lsn"].encode(), b"p0000025:00000d98:0002")
+    assert "taken, with commit_lsn" in judge(corpus, (key, broken), right)
+    assert "a message of op" in judge(corpus, message, attrs.evolve(right, kind="message"))
 
 
 def test_a_change_that_is_lost_is_found(corpus: Corpus) -> None:

@@ -8,6 +8,7 @@ import io.hudicdc.ingest.checksum.SaltedHash;
 import io.hudicdc.ingest.json.DocumentKey;
 import io.hudicdc.ingest.json.DocumentText;
 import io.hudicdc.ingest.json.JsonText;
+import io.hudicdc.ingest.position.Lsn;
 import io.hudicdc.ingest.position.PaddedText;
 import io.hudicdc.ingest.position.Sequence;
 import io.hudicdc.ingest.time.Clock;
@@ -63,6 +64,9 @@ public final class Expressions {
         register(session, "ingest_padded_number", PaddedText.class, "ofNumber", text, number, width);
         register(session, "ingest_padded_text", PaddedText.class, "ofText", text, text, width);
         register(session, "ingest_is_number", PaddedText.class, "isNumber", DataTypes.BooleanType, text, width);
+        register(session, "ingest_is_hex", PaddedText.class, "isHex", DataTypes.BooleanType, text, width);
+        register(session, "ingest_is_lsn", Lsn.class, "isLsn", DataTypes.BooleanType, text);
+        register(session, "ingest_is_sequence", Sequence.class, "isSequence", DataTypes.BooleanType, text);
         register(session, "ingest_first_number", Sequence.class, "first", number, text);
         register(session, "ingest_last_number", Sequence.class, "last", number, text);
     }

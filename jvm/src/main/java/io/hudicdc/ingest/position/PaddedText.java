@@ -46,16 +46,34 @@ public final class PaddedText {
         return UTF8String.fromBytes(filled);
     }
 
-    /** Whether a text consists of at most {@code most} digits. */
+    /** Whether a text consists of one to {@code most} digits. */
     public static boolean isNumber(UTF8String text, int most) {
         int length = text.numBytes();
         for (int at = 0; at < length; at++) {
-            byte letter = at(text, at);
-            if (letter < '0' || letter > '9') {
+            if (!isDigit(at(text, at))) {
                 return false;
             }
         }
-        return length <= most;
+        return length > 0 && length <= most;
+    }
+
+    /** Whether a text consists of one to {@code most} lower-case hexadecimal digits. */
+    public static boolean isHex(UTF8String text, int most) {
+        int length = text.numBytes();
+        for (int at = 0; at < length; at++) {
+            if (!isHexDigit(at(text, at))) {
+                return false;
+            }
+        }
+        return length > 0 && length <= most;
+    }
+
+    static boolean isDigit(byte letter) {
+        return letter >= '0' && letter <= '9';
+    }
+
+    static boolean isHexDigit(byte letter) {
+        return isDigit(letter) || letter >= 'a' && letter <= 'f';
     }
 
     /** Return one byte of a text, without a copy. */

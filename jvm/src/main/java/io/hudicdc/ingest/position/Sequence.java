@@ -3,87 +3,101 @@ package io.hudicdc.ingest.position;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Numbers in {@code source.sequence} of Debezium's PostgreSQL connector: JSON text of an array of texts, such as
- * {@code ["24023119","24023128"]} (debezium: postgresql/SourceInfo.java).
- *
- * <p>Brackets, quotes and spaces count for nothing, wherever they are: a text that is no such array has numbers, too,
- * or null, as by Spark's {@code translate}, {@code substring_index} and {@code try_cast}.
+ * {@code source.sequence} of Debezium's PostgreSQL connector: JSON text of an array of two numbers, as texts or null,
+ * such as {@code ["24023119","24023128"]} (debezium: postgresql/SourceInfo.java).
  */
 public final class Sequence {
-    /** Numbers of so many digits fit 64 bits. */
-    private static final int SAFE_DIGITS = 18;
-
-    private static final long NO_PLAIN_NUMBER = -1;
+    private static final int MOST_DIGITS = 19; // of a number of 64 bits
+    private static final long NONE = -1;
+    private static final long MALFORMED = -2;
 
     private Sequence() {}
 
-    /** Return the number before the first comma; null if there is none. */
-    public static Long first(UTF8String sequence) {
-        int end = 0;
-        while (end < sequence.numBytes() && PaddedText.at(sequence, end) != ',') {
+    /** Whether a text is such an array. Spaces around its items are allowed, and numbers without quotes. */
+    public static boolean isSequence(UTF8String text) {
+        return numbers(text) != null;
+    }
+
+    /** Return the first number; null for null, and for a text that is not a sequence. */
+    public static Long first(UTF8String text) {
+        return number(text, 0);
+    }
+
+    /** Return the second number; null for null, and for a text that is not a sequence. */
+    public static Long last(UTF8String text) {
+        return number(text, 1);
+    }
+
+    private static Long number(UTF8String text, int index) {
+        long[] numbers = numbers(text);
+        return numbers == null || numbers[index] == NONE ? null : (Long) numbers[index];
+    }
+
+    private static long[] numbers(UTF8String text) {
+        long[] numbers = new long[2];
+        int at = 0;
+        for (int index = 0; index < numbers.length; index++) {
+            if (!isAt(text, at, index == 0 ? '[' : ',')) {
+                return null;
+            }
+            int end = endOfItem(text, at + 1);
+            numbers[index] = item(text, at + 1, end);
+            if (numbers[index] == MALFORMED) {
+                return null;
+            }
+            at = end;
+        }
+        return isAt(text, at, ']') && at == text.numBytes() - 1 ? numbers : null;
+    }
+
+    private static boolean isAt(UTF8String text, int at, char letter) {
+        return at < text.numBytes() && PaddedText.at(text, at) == letter;
+    }
+
+    private static int endOfItem(UTF8String text, int from) {
+        int end = from;
+        while (end < text.numBytes() && !isAt(text, end, ',') && !isAt(text, end, ']')) {
             end++;
         }
-        return number(sequence, 0, end);
+        return end;
     }
 
-    /** Return the number after the last comma; null if there is none. */
-    public static Long last(UTF8String sequence) {
-        int start = sequence.numBytes();
-        while (start > 0 && PaddedText.at(sequence, start - 1) != ',') {
-            start--;
+    private static long item(UTF8String text, int from, int to) {
+        int start = from;
+        int end = to;
+        while (start < end && isAt(text, start, ' ')) {
+            start++;
         }
-        return number(sequence, start, sequence.numBytes());
+        while (start < end && isAt(text, end - 1, ' ')) {
+            end--;
+        }
+        if (isNull(text, start, end)) {
+            return NONE;
+        }
+        boolean isQuoted = end - start > 1 && isAt(text, start, '"') && isAt(text, end - 1, '"');
+        return isQuoted ? digits(text, start + 1, end - 1) : digits(text, start, end);
     }
 
-    private static Long number(UTF8String sequence, int from, int to) {
-        long plain = plainNumber(sequence, from, to);
-        return plain == NO_PLAIN_NUMBER ? castNumber(sequence, from, to) : (Long) plain;
+    private static boolean isNull(UTF8String text, int from, int to) {
+        return to - from == 4
+                && isAt(text, from, 'n')
+                && isAt(text, from + 1, 'u')
+                && isAt(text, from + 2, 'l')
+                && isAt(text, from + 3, 'l');
     }
 
-    private static long plainNumber(UTF8String sequence, int from, int to) {
+    private static long digits(UTF8String text, int from, int to) {
+        if (from == to || to - from > MOST_DIGITS) {
+            return MALFORMED;
+        }
         long number = 0;
-        int digits = 0;
         for (int at = from; at < to; at++) {
-            byte letter = PaddedText.at(sequence, at);
-            if (letter >= '0' && letter <= '9') {
-                number = number * 10 + letter - '0';
-                digits++;
-            } else if (!isDropped(letter)) {
-                return NO_PLAIN_NUMBER;
+            byte letter = PaddedText.at(text, at);
+            if (!PaddedText.isDigit(letter)) {
+                return MALFORMED;
             }
+            number = number * 10 + letter - '0';
         }
-        return digits == 0 || digits > SAFE_DIGITS ? NO_PLAIN_NUMBER : number;
-    }
-
-    /** Return a number as Spark casts it: with a sign, or white space around it. */
-    private static Long castNumber(UTF8String sequence, int from, int to) {
-        byte[] kept = new byte[to - from];
-        int length = 0;
-        for (int at = from; at < to; at++) {
-            byte letter = PaddedText.at(sequence, at);
-            if (!isDropped(letter)) {
-                kept[length++] = letter;
-            }
-        }
-        UTF8String text = UTF8String.fromBytes(kept, 0, length);
-        try {
-            return mayBeNumber(kept, length) ? text.toLongExact() : null;
-        } catch (NumberFormatException notANumber) {
-            return null;
-        }
-    }
-
-    /** Whether a text contains a digit. {@code null} does not: it is frequent, and an exception is dear. */
-    private static boolean mayBeNumber(byte[] text, int length) {
-        for (int at = 0; at < length; at++) {
-            if (text[at] >= '0' && text[at] <= '9') {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private static boolean isDropped(byte letter) {
-        return letter == '[' || letter == ']' || letter == '"' || letter == ' ';
+        return number < 0 ? MALFORMED : number; // beyond 64 bits
     }
 }

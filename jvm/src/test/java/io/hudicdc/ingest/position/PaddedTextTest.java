@@ -41,7 +41,8 @@ class PaddedTextTest {
         Random random = new Random(1);
         for (int round = 0; round < 5_000; round++) {
             UTF8String text = text(random, random.nextInt(4));
-            assertEquals(text.toString().matches("[0-9]{0,2}"), PaddedText.isNumber(text, 2));
+            assertEquals(text.toString().matches("[0-9]{1,2}"), PaddedText.isNumber(text, 2));
+            assertEquals(text.toString().matches("[0-9a-f]{1,2}"), PaddedText.isHex(text, 2));
         }
     }
 

@@ -1,18 +1,28 @@
 package io.hudicdc.ingest.position;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
-import java.util.Map;
+import java.math.BigInteger;
+import java.util.List;
 import java.util.Random;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.junit.jupiter.api.Test;
 
-/** {@link Sequence} against Spark's string functions. */
+/** {@link Sequence} against a pattern. */
 class SequenceTest {
-    private static final UTF8String COMMA = UTF8String.fromString(",");
-    private static final Map<String, String> DROPPED = Map.of("[", "\0", "]", "\0", "\"", "\0", " ", "\0");
-    private static final String LETTERS = "[]\" ,,0123456789--+.\t\né";
+    private static final String ITEM = " *(?:null|\"(\\d{1,19})\"|(\\d{1,19})) *";
+    private static final Pattern PATTERN = Pattern.compile("\\[" + ITEM + "," + ITEM + "\\]");
+    private static final List<String> TEXTS = List.of(
+            "[\"24023119\",\"24023128\"]",
+            "[null,\"24023128\"]",
+            "[ null, 7 ]",
+            "[null,null]",
+            "[\"9223372036854775807\",\"9223372036854775808\"]");
+    private static final String LETTERS = "[]\" ,019-+null\n";
 
     @Test
     void aSequenceOfDebeziumHasTwoNumbers() {
@@ -22,29 +32,46 @@ class SequenceTest {
         UTF8String one = UTF8String.fromString("[null,\"" + Long.MAX_VALUE + "\"]");
         assertNull(Sequence.first(one));
         assertEquals(Long.MAX_VALUE, Sequence.last(one));
-        assertNull(Sequence.last(UTF8String.fromString("[null,\"9223372036854775808\"]")));
+        assertFalse(Sequence.isSequence(UTF8String.fromString("[null,\"9223372036854775808\"]")));
     }
 
     @Test
-    void anyTextHasTheNumbersThatSparkFinds() {
+    void aSequenceWithLettersChangedIsReadByThePattern() {
         Random random = new Random(1);
         for (int round = 0; round < 200_000; round++) {
-            StringBuilder letters = new StringBuilder();
-            for (int i = random.nextInt(24); i > 0; i--) {
-                letters.append(LETTERS.charAt(random.nextInt(LETTERS.length())));
+            StringBuilder letters = new StringBuilder(TEXTS.get(random.nextInt(TEXTS.size())));
+            for (int change = random.nextInt(3); change > 0; change--) {
+                int at = random.nextInt(letters.length());
+                int length = random.nextInt(2);
+                letters.replace(
+                        at,
+                        at + length,
+                        LETTERS.substring(random.nextInt(LETTERS.length())).substring(0, 1));
             }
-            UTF8String text = UTF8String.fromString(letters.toString());
-            UTF8String cut = text.translate(DROPPED);
-            assertEquals(cast(cut.subStringIndex(COMMA, 1)), Sequence.first(text), letters::toString);
-            assertEquals(cast(cut.subStringIndex(COMMA, -1)), Sequence.last(text), letters::toString);
+            check(letters.toString());
         }
     }
 
-    private static Long cast(UTF8String text) {
-        try {
-            return text.toLongExact();
-        } catch (NumberFormatException notANumber) {
-            return null;
-        }
+    private static void check(String text) {
+        Matcher found = PATTERN.matcher(text);
+        boolean isSequence = found.matches() && fits(number(found, 1)) && fits(number(found, 3));
+        UTF8String sequence = UTF8String.fromString(text);
+        assertEquals(isSequence, Sequence.isSequence(sequence), text);
+        assertEquals(isSequence ? asLong(number(found, 1)) : null, Sequence.first(sequence), text);
+        assertEquals(isSequence ? asLong(number(found, 3)) : null, Sequence.last(sequence), text);
+    }
+
+    private static BigInteger number(Matcher found, int group) {
+        String quoted = found.group(group);
+        String digits = quoted == null ? found.group(group + 1) : quoted;
+        return digits == null ? null : new BigInteger(digits);
+    }
+
+    private static Long asLong(BigInteger number) {
+        return number == null ? null : (Long) number.longValueExact();
+    }
+
+    private static boolean fits(BigInteger number) {
+        return number == null || number.bitLength() < Long.SIZE;
     }
 }
