@@ -30,6 +30,7 @@ RECORDINGS: Final[Mapping[str, tuple[str, str]]] = {
     "mysql": ("mysql", "avro"),
     "sqlserver-json": ("sqlserver", "debezium-json"),
     "postgres-json": ("postgres", "debezium-json"),
+    "cdl": ("cdl", "cdl-json"),
 }
 """Dialect and format of each recording."""
 MOST: Final = 400
@@ -75,7 +76,7 @@ def corpora(names: tuple[str, ...] = ()) -> Iterator[Corpus]:
                 if format_ == "avro":
                     yield _avro(name, recording, dialect, topic.name, messages)
                 else:
-                    yield _json(name, dialect, topic.name, messages)
+                    yield _json(name, dialect, format_, topic.name, messages)
             except IngestError as error:  # heartbeats, transactions and the like are no tables
                 print(f"     {name}: left out, {str(error).splitlines()[0]}", flush=True)
 
@@ -116,10 +117,10 @@ def _others(registry: FolderRegistry, topic: str) -> tuple[WriterSchema, ...]:
     )
 
 
-def _json(name: str, dialect: Any, topic: str, messages: tuple[Message, ...]) -> Corpus:
+def _json(name: str, dialect: Any, format_: Any, topic: str, messages: tuple[Message, ...]) -> Corpus:
     keys = written_in((key for key, _ in messages), "keys")
     values = written_in((value for _, value in messages), "values")
-    table = TableConfig(name="t", topic=Topic(topic), dialect=dialect, format="debezium-json")
+    table = TableConfig(name="t", topic=Topic(topic), dialect=dialect, format=format_)
     return Corpus(name, compile_table(feeds(table, Masking())[0], keys, values), messages, {}, {})
 
 

@@ -18,6 +18,9 @@ from torture.corpus import Corpus, Message, json_shape
 from torture.position_judge import Misplaced, position
 
 HEADER: Final = 5
+CDL_HEARTBEATS: Final = b'"name":"cdc_cdl.cdc_heartbeat"'
+"""The schema of heartbeats, which are in the topics of tables, too."""
+CDL_OPERATIONS: Final = {"INSERT": "c", "UPDATE": "u", "DELETE": "d"}
 TICK_NS: Final = 100
 FIRST_NS: Final = -62_135_596_800 * 10**9
 LAST_NS: Final = 253_402_300_800 * 10**9 - 1
@@ -105,13 +108,36 @@ def judge(corpus: Corpus, message: Message, found: Outcome) -> str:
         return "" if found.reason and found.error else f"rejected without a reason ({found.reason})"
     if value is None:
         return _judge_tombstone(corpus, key, found)
+    if found.kind == "heartbeat" and CDL_HEARTBEATS in value:
+        return ""
     try:
         event = read(corpus, value)
     except Unreadable as error:
         return f"taken, and the independent decoder says: {error}"
+    if corpus.compiled.table.format == "cdl-json":
+        event = _as_debezium(event)
     if found.kind != "change":
         return _judge_other(corpus, event, found)
     return _judge_position(corpus, event, found) or _judge_change(corpus, key, event, found)
+
+
+def _as_debezium(event: Side) -> Side:
+    """Give a message of CDL the names of Debezium's envelope."""
+    content, fields = event.content, event.shape.fields
+    match content.get("transaction"):
+        case {"properties": [*properties]}:
+            named_lsn = [item for item in properties if str(item.get("name")).lower() == "lsn"]
+            lsns = [item.get("value") for item in named_lsn]
+        case _:
+            lsns = []
+    word = str(content.get("OPERATION"))
+    named = {
+        "op": CDL_OPERATIONS.get(word.upper(), word),
+        "source": {"lsn": lsns[0] if lsns else None, "ts_ms": content.get("TIMESTAMP")},
+        "after": content.get("data"),
+    }
+    shape = attrs.evolve(event.shape, fields={**fields, "after": fields["data"]})
+    return Side({**content, **named}, shape, event.schema_id)
 
 
 def _judge_other(corpus: Corpus, event: Side, found: Outcome) -> str:
@@ -119,6 +145,9 @@ def _judge_other(corpus: Corpus, event: Side, found: Outcome) -> str:
     if expected := corpus.kinds.get(event.schema_id):
         return "" if found.kind == expected else f"a {found.kind}, expected a {expected}"
     op = event.content.get("op")
+    if found.kind == "heartbeat" and corpus.compiled.form.heartbeat:
+        images = [event.content.get(image) for image in ("data", "before", "unique")]
+        return "a heartbeat with a row" if any(isinstance(image, dict) for image in images) else ""
     if op not in {"m", *corpus.compiled.dialect.other_ops}:
         return f"a {found.kind} of op {op}"
     images = [event.content.get(image) for image in ("after", "before")]
@@ -165,12 +194,28 @@ def _judge_change(corpus: Corpus, key: bytes | None, event: Side, found: Outcome
             return wrong
         if wrong := _contradiction(corpus, keyed, event, op):
             return wrong
+    elif wrong := _judge_row_key(corpus, event, found):
+        return wrong
     if op == "d":
         return ""
     after, row = event.content.get("after"), found.row or {}
     if corpus.compiled.dialect.is_document:
         return "" if row.get("doc") == after else f"document {row!r}, expected {after!r}"
     return _differences(corpus, "row", after, event.shape.fields["after"], _named(corpus, event, row))
+
+
+def _judge_row_key(corpus: Corpus, event: Side, found: Outcome) -> str:
+    """Compare the key with the same columns of the images: each that has them agrees."""
+    images = ("unique", "before" if found.op == "d" else "after")
+    for name, value in (found.k or {}).items():
+        for image in images:
+            row = event.content.get(image)
+            if not isinstance(row, dict) or row.get(name) is None:
+                continue
+            in_row = wanted(corpus, event.shape.fields[image].fields[name], row[name])
+            if same(in_row) != same(value):
+                return f"taken with key {name} {value!r}, and {image} has {in_row!r}"
+    return ""
 
 
 def _contradiction(corpus: Corpus, keyed: Side, event: Side, op: str) -> str:
@@ -217,7 +262,7 @@ def _differences(
     corpus: Corpus, where: str, content: dict[str, Any], shape: Shape, found: dict[str, Any]
 ) -> str:
     for name, value in content.items():
-        if name not in found:
+        if name not in found or name not in shape.fields:
             continue
         try:
             expected = wanted(corpus, shape.fields[name], value)

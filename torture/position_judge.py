@@ -86,6 +86,12 @@ def _mysql(op: str, source: Source, _: int) -> Position:  # noqa: ARG001  one si
     return ("1", int(number or 0), _number(source, "pos"), _number(source, "row"))
 
 
+def _cdl(op: str, source: Source, _: int) -> Position:  # noqa: ARG001  one signature
+    if source.get("lsn") is None:
+        raise Misplaced("lsn")
+    return ("1", _number(source, "lsn"))
+
+
 def _mongodb(op: str, source: Source, offset: int) -> Position:  # noqa: ARG001  one signature
     return ("1",)
 
@@ -96,6 +102,7 @@ _POSITIONS: Final[Mapping[str, Callable[[str, Source, int], Position]]] = {
     "oracle": _oracle,
     "mysql": _mysql,
     "mongodb": _mongodb,
+    "cdl": _cdl,
 }
 
 

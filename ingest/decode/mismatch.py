@@ -24,9 +24,9 @@ _SHOWN = 100
 
 @attrs.frozen
 class _Pair:
-    """A column of the message key and of the row, both as the table's value."""
+    """A column of a key and of the row, both as the table's value. The label names the column of the key."""
 
-    name: str
+    label: str
     spark: SparkType
     in_key: Sql
     in_row: Sql
@@ -66,7 +66,7 @@ def _differs(pair: _Pair) -> Check:
     parts = {"in_key": pair.in_key, "in_row": pair.in_row}
     error = sql(
         "concat({column}, {key}, {text}, {row})",
-        column=literal(f"key: column {pair.name} is "),
+        column=literal(f"{pair.label} is "),
         key=_shown(pair.in_key, pair.spark),
         text=literal(", and the row has "),
         row=_shown(pair.in_row, pair.spark),
@@ -83,13 +83,28 @@ def _pairs(compiled: CompiledTable) -> Iterator[_Pair]:
     if compiled.image == Document():
         yield from _document_pairs(compiled)
         return
-    in_row = compiled.value.columns()
+    in_value = compiled.value.columns()
     for name, in_key in compiled.key.columns().items():
-        versions = in_row.get(name, ())
+        versions = in_value.get(name, ())
         spark_type = _common_type((*in_key, *versions)) if versions else None
         if spark_type:
             from_key = _merged([(KEY.field(v.field), v) for v in in_key], spark_type)
-            yield _Pair(name, spark_type, from_key, _merged(_in_row(compiled, versions), spark_type))
+            in_row = _merged(_in_row(compiled, versions), spark_type)
+            yield _Pair(f"key: column {name}", spark_type, from_key, in_row)
+    yield from _unique_pairs(compiled)
+
+
+def _unique_pairs(compiled: CompiledTable) -> Iterator[_Pair]:
+    """Return the columns of the key that the value holds beside the row."""
+    unique = compiled.form.unique_field
+    if not unique or unique not in compiled.value.images:
+        return
+    for name, spark_type in compiled.key_columns:
+        versions = compiled.value.columns().get(name, ())
+        if versions:
+            in_key = _merged([(compiled.form.at(unique).field(v.field), v) for v in versions], spark_type)
+            in_row = _merged(_in_row(compiled, versions), spark_type)
+            yield _Pair(f"value: {unique}.{name}", spark_type, in_key, in_row)
 
 
 def _document_pairs(compiled: CompiledTable) -> Iterator[_Pair]:
@@ -98,7 +113,7 @@ def _document_pairs(compiled: CompiledTable) -> Iterator[_Pair]:
     in_row = sql("ingest_document_id({document})", document=document)
     for name, versions in compiled.key.columns().items():
         values = [(KEY.field(version.field), version) for version in versions]
-        yield _Pair(name, Simple("string"), _merged(values, Simple("string")), in_row)
+        yield _Pair(f"key: column {name}", Simple("string"), _merged(values, Simple("string")), in_row)
 
 
 def _common_type(versions: tuple[ColumnVersion, ...]) -> SparkType | None:

@@ -302,6 +302,11 @@ CDL_MESSAGES = {
         ("change", False, "d", 34),
     ),
     "insert without unique": (own(unique=None), ("change", False, "c", 34)),
+    "insert of another row": (own(unique={"id": 35}), ("change", True, "c", 35)),
+    "delete of another row": (
+        own(OPERATION="DELETE", data=None, before={**IMAGE, "id": 35}),
+        ("change", True, "d", 34),
+    ),
     "insert without data": (own(data=None), ("change", True, "c", 34)),
     "no LSN": (own(transaction={"properties": [{"name": "txId", "value": 1}]}), ("change", True, "c", 34)),
     "another operation": (own(OPERATION="ALTER"), ("change", True, "ALTER", 34)),

@@ -150,6 +150,7 @@ def _instant(text: str, _: Shape) -> int | None:
 
 _BY_NAME: Mapping[str, Callable[[Any, Shape], Any]] = {
     "org.apache.kafka.connect.data.Decimal": _decimal,
+    "org.apache.kafka.connect.data.Timestamp": _clock(1000),
     "io.debezium.data.VariableScaleDecimal": _variable,
     "io.debezium.time.Date": _date,
     "io.debezium.time.Time": _time(1000),
