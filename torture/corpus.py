@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import attrs
@@ -19,6 +20,9 @@ from ingest.registry import FolderRegistry
 from ingest.run.batch.messages import written_in
 from ingest.run.batch.schemas import fetch_versions
 from ingest.tables import Subjects, TableConfig, feeds
+from tests.e2e.forms import make_flattened
+from tests.e2e.forms.flattened import Mode
+from tests.e2e.recordings import POSTGRES, SQLSERVER_JSON, Recording
 from tests.e2e.referee.shape import Shape, of_avro, of_connect
 
 FIXTURES: Final = Path(__file__).parents[1] / "registry_fixtures"
@@ -33,6 +37,12 @@ RECORDINGS: Final[Mapping[str, tuple[str, str]]] = {
     "cdl": ("cdl", "cdl-json"),
 }
 """Dialect and format of each recording."""
+FLATTENED: Final[Mapping[str, tuple[Recording, Mode, tuple[str, ...]]]] = {
+    "postgres-rewrite": (POSTGRES, "rewrite-with-tombstone", ("all_types", "docs")),
+    "postgres-tombstone": (POSTGRES, "tombstone", ("customers", "order_lines")),
+    "sqlserver-json-rewrite": (SQLSERVER_JSON, "rewrite-with-tombstone", ("all_types", "customers")),
+}
+"""Recordings whose rows are flattened, the kind of their deletes, and the tables."""
 MOST: Final = 400
 """Messages of a topic that are mutated, spread over all of it."""
 
@@ -57,37 +67,58 @@ class Corpus:
         return self.compiled.table.format == "avro"
 
 
+@attrs.frozen
+class _Folder:
+    """A recording: its folder, and the dialect and the format of its topics."""
+
+    name: str
+    path: Path
+    dialect: Any
+    format: Any
+
+
 def corpora(names: tuple[str, ...] = ()) -> Iterator[Corpus]:
     """Load every topic of recorded changes, or only the named ones."""
-    for recording, (dialect, format_) in RECORDINGS.items():
-        if names and not any(name.partition(":")[0] == recording for name in names):
-            continue
-        for topic in read_recording(FIXTURES / recording).topics:
-            name = f"{recording}:{topic.name}"
-            if names and not any(name.startswith(item) for item in names):
-                continue
-            pairs = [
-                (read_message.key, read_message.value)
-                for read_message in read_messages(topic)
-                if read_message.value is not None
-            ]
-            messages = tuple(pairs[:: max(1, len(pairs) // MOST)])
-            try:
-                if format_ == "avro":
-                    yield _avro(name, recording, dialect, topic.name, messages)
-                else:
-                    yield _json(name, dialect, format_, topic.name, messages)
-            except IngestError as error:  # heartbeats, transactions and the like are no tables
-                print(f"     {name}: left out, {str(error).splitlines()[0]}", flush=True)
+    with TemporaryDirectory(prefix="torture-flattened-") as made:
+        for folder in _folders(Path(made), names):
+            for topic in read_recording(folder.path).topics:
+                name = f"{folder.name}:{topic.name}"
+                if names and not any(name.startswith(item) for item in names):
+                    continue
+                pairs = [
+                    (read_message.key, read_message.value)
+                    for read_message in read_messages(topic)
+                    if read_message.value is not None
+                ]
+                messages = tuple(pairs[:: max(1, len(pairs) // MOST)])
+                try:
+                    if folder.format == "avro":
+                        yield _avro(name, folder, topic.name, messages)
+                    else:
+                        yield _json(name, folder, topic.name, messages)
+                except IngestError as error:  # heartbeats, transactions and the like are no tables
+                    print(f"     {name}: left out, {str(error).splitlines()[0]}", flush=True)
 
 
-def _avro(name: str, recording: str, dialect: Any, topic: str, messages: tuple[Message, ...]) -> Corpus:
-    registry = FolderRegistry(FIXTURES / recording)
+def _folders(made: Path, names: tuple[str, ...]) -> Iterator[_Folder]:
+    """Give the recordings, and make those of flattened rows in a folder."""
+    wanted = {name.partition(":")[0] for name in names} or {*RECORDINGS, *FLATTENED}
+    for name, (dialect, format_) in RECORDINGS.items():
+        if name in wanted:
+            yield _Folder(name, FIXTURES / name, dialect, format_)
+    for name, (recording, mode, tables) in FLATTENED.items():
+        if name in wanted:
+            flat = make_flattened(made / name, recording, mode, tables)
+            yield _Folder(name, flat.folder, recording.source, recording.format)
+
+
+def _avro(name: str, folder: _Folder, topic: str, messages: tuple[Message, ...]) -> Corpus:
+    registry = FolderRegistry(folder.path)
     subjects = Subjects(key=Subject(f"{topic}-key"), value=Subject(f"{topic}-value"))
     existing = set(registry.subjects())
     if subjects.key not in existing:
         subjects = attrs.evolve(subjects, key=None)
-    table = TableConfig(name="t", topic=Topic(topic), dialect=dialect, subjects=subjects)
+    table = TableConfig(name="t", topic=Topic(topic), dialect=folder.dialect, subjects=subjects)
     assert subjects.value
     keys = fetch_versions(registry, subjects.key) if subjects.key else ()
     values = fetch_versions(registry, subjects.value)
@@ -117,10 +148,10 @@ def _others(registry: FolderRegistry, topic: str) -> tuple[WriterSchema, ...]:
     )
 
 
-def _json(name: str, dialect: Any, format_: Any, topic: str, messages: tuple[Message, ...]) -> Corpus:
+def _json(name: str, folder: _Folder, topic: str, messages: tuple[Message, ...]) -> Corpus:
     keys = written_in((key for key, _ in messages), "keys")
     values = written_in((value for _, value in messages), "values")
-    table = TableConfig(name="t", topic=Topic(topic), dialect=dialect, format=format_)
+    table = TableConfig(name="t", topic=Topic(topic), dialect=folder.dialect, format=folder.format)
     return Corpus(name, compile_table(feeds(table, Masking())[0], keys, values), messages, {}, {})
 
 

@@ -115,13 +115,26 @@ def judge(corpus: Corpus, message: Message, found: Outcome) -> str:
     except Unreadable as error:
         return f"taken, and the independent decoder says: {error}"
     if corpus.compiled.table.format == "cdl-json":
-        event = _as_debezium(event)
+        event = _of_cdl(event)
+    elif not corpus.compiled.form.row_field:
+        event = _of_flattened(event)
     if found.kind != "change":
         return _judge_other(corpus, event, found)
     return _judge_position(corpus, event, found) or _judge_change(corpus, key, event, found)
 
 
-def _as_debezium(event: Side) -> Side:
+def _judge_delete(corpus: Corpus, key: bytes | None, found: Outcome) -> str:
+    """Judge a tombstone that is the only report of a delete."""
+    if (found.kind, found.op) != ("change", "d"):
+        return f"no value, and it is a {found.kind} of op {found.op}"
+    try:
+        keyed = read(corpus, key)
+    except Unreadable as error:
+        return f"a delete, and the independent decoder says of the key: {error}"
+    return _differences(corpus, "key", keyed.content, keyed.shape, found.k or {})
+
+
+def _of_cdl(event: Side) -> Side:
     """Give a message of CDL the names of Debezium's envelope."""
     content, fields = event.content, event.shape.fields
     match content.get("transaction"):
@@ -138,6 +151,20 @@ def _as_debezium(event: Side) -> Side:
     }
     shape = attrs.evolve(event.shape, fields={**fields, "after": fields["data"]})
     return Side({**content, **named}, shape, event.schema_id)
+
+
+def _of_flattened(event: Side) -> Side:
+    """Give a flattened row Debezium's envelope. An update is what no field says to be something else."""
+    row = {name: value for name, value in event.content.items() if not name.startswith("__")}
+    added = {name.removeprefix("__"): event.content[name] for name in event.content if name.startswith("__")}
+    flags = {"true": "d", "false": added.get("op", "u"), None: added.get("op", "u")}
+    deleted = added.get("deleted")
+    op = flags.get(deleted if deleted is None else str(deleted).lower(), f"__deleted {deleted}")
+    source = {**added, "ts_ms": added.get("source_ts_ms")}
+    content = {"op": op, "source": source, "after": row, "before": row}
+    return Side(
+        content, Shape("struct", fields={"after": event.shape, "before": event.shape}), event.schema_id
+    )
 
 
 def _judge_other(corpus: Corpus, event: Side, found: Outcome) -> str:
@@ -158,8 +185,9 @@ def _judge_other(corpus: Corpus, event: Side, found: Outcome) -> str:
 
 def _judge_position(corpus: Corpus, event: Side, found: Outcome) -> str:
     op, source = event.content.get("op"), event.content.get("source") or {}
+    dialect = corpus.compiled.dialect.name if corpus.compiled.terms else "mongodb"
     try:
-        expected = position(corpus.compiled.dialect.name, op, source, found.offset)
+        expected = position(dialect, op, source, found.offset)
     except Misplaced as error:
         return f"taken, with {error} {source.get(str(error))!r}, at {found.sort_key}"
     at = tuple(found.sort_key.values())
@@ -168,6 +196,8 @@ def _judge_position(corpus: Corpus, event: Side, found: Outcome) -> str:
 
 def _judge_tombstone(corpus: Corpus, key: bytes | None, found: Outcome) -> str:
     """Judge a tombstone, which may be the only report of a delete: its key has to be that of a row."""
+    if corpus.compiled.form.tombstone_deletes:
+        return _judge_delete(corpus, key, found)
     if not corpus.compiled.keyed_tombstones:
         return "" if found.kind == "tombstone" else f"no value, and it is a {found.kind}"
     if key is None:

@@ -92,7 +92,7 @@ def _cdl(op: str, source: Source, _: int) -> Position:  # noqa: ARG001  one sign
     return ("1", _number(source, "lsn"))
 
 
-def _mongodb(op: str, source: Source, offset: int) -> Position:  # noqa: ARG001  one signature
+def _by_kafka(op: str, source: Source, offset: int) -> Position:  # noqa: ARG001  one signature
     return ("1",)
 
 
@@ -101,7 +101,7 @@ _POSITIONS: Final[Mapping[str, Callable[[str, Source, int], Position]]] = {
     "postgres": _postgres,
     "oracle": _oracle,
     "mysql": _mysql,
-    "mongodb": _mongodb,
+    "mongodb": _by_kafka,
     "cdl": _cdl,
 }
 

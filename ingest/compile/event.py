@@ -138,7 +138,14 @@ def _flat_op(fields: Mapping[str, str]) -> Sql:
     op = EVENT.field(fields["op"]) if "op" in fields else literal("u")
     if "deleted" not in fields:
         return op
-    return sql("if({deleted} = 'true', 'd', {op})", deleted=EVENT.field(fields["deleted"]), op=op)
+    deleted = EVENT.field(fields["deleted"])
+    return sql(
+        "case coalesce({deleted}, 'false') when 'true' then 'd' when 'false' then {op} "
+        "else concat({name}, ' ', {deleted}) end",
+        deleted=deleted,
+        op=op,
+        name=literal(fields["deleted"]),
+    )
 
 
 def _record() -> EventForm:

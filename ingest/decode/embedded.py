@@ -258,7 +258,7 @@ _CAUSES: Final[tuple[Cause, ...]] = (
     ("unreadable", sql("not ingest_is_json(cast({c} as string))"), sql("': not JSON'")),
     (
         "unknown-schema",
-        sql("coalesce({writer}, -1) = -1"),
+        sql("{writer} = -1"),
         sql("': written with a schema that cannot be read'"),
     ),
 )

@@ -69,10 +69,13 @@ def _is_other(compiled: CompiledTable, op: str, kind: str) -> Sql:
 def _without_row(compiled: CompiledTable, op: str) -> Sql:
     """Return whether a message has an operation that changes no row, and no row.
 
-    A message with such an operation and a row is a change whose operation is corrupt.
+    A message with such an operation and a row is a change whose operation is corrupt.  A flattened message is
+    a row.
     """
+    if not compiled.form.row_field:
+        return sql("false")
     form, read = compiled.form, {*compiled.value.images, *compiled.form.parts}
-    images = [form.at(field) for field in (form.row_field, form.before_field) if field and field in read]
+    images = [form.at(field) for field in (form.row_field, form.before_field) if field in read]
     conditions = [sql("{image} is null", image=image) for image in images]
     return join(" and ", [sql("{op} = {other}", op=form.op, other=literal(op)), *conditions])
 

@@ -75,7 +75,7 @@ _CAUSES: Final[tuple[Cause, ...]] = (
     ),
     (
         "unknown-schema",
-        sql("coalesce({header} not in ({headers}), true)"),
+        sql("{c} is not null and coalesce({header} not in ({headers}), true)"),
         sql("': unknown schema id ', {id}"),
     ),
 )

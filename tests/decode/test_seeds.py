@@ -14,7 +14,7 @@ from ingest.avro import connect
 from ingest.compile.envelope import classify
 from ingest.compile.payload import WriterSchema
 from ingest.compile.table import CompiledTable, compile_table
-from ingest.decode.events import decode_events
+from ingest.decode.events import decode_events, explain_rejects
 from ingest.names import SchemaId, Topic
 from ingest.run.batch.messages import written_in
 from ingest.tables import Key, TableConfig
@@ -376,16 +376,45 @@ def test_a_declared_schema_reads_payloads_without_theirs(spark: SparkSession, ba
 def test_a_row_may_have_a_column_called_schema(spark: SparkSession, row: Json) -> None:
     """A flattened row without its schema, which is declared, begins like a message with one."""
     metadata = {"__op": "c", "__commit_lsn": "00000027:00000758:0005"}
-    names = ("schema", "note", *metadata)
-    fields = [{"type": "string", "optional": True, "field": name} for name in names]
-    struct = {"type": "struct", "fields": [{"type": "int32", "field": "id"}, *fields], "name": "t.Value"}
-    schema = WriterSchema(SchemaId(-1), "t.json", connect.parse(struct, where="t.json"))
-    table = compile_table(feed(declared("id")), (), (schema,))
+    table = flat_table("schema", "note", *metadata)
     column = {column_version.column: column_version.field for column_version in table.row_variants}["schema"]
     (event,) = decode_events(
         frame(spark, [(None, json.dumps({**row, **metadata}).encode())]), table
     ).collect()
     assert (event["rejected"], event["k"]["id"], event["row"][column]) == (False, 1, "dbo")
+
+
+@pytest.mark.spark
+def test_a_flattened_row_is_a_change_or_rejected(spark: SparkSession) -> None:
+    """Never a truncate or a message, and one that is neither deleted nor not deleted is not guessed."""
+    lsn = {"__commit_lsn": "00000027:00000758:0005"}
+    flags = [
+        {"__op": "u", "__deleted": "false"},
+        {"__op": "u"},
+        {"__op": "d", "__deleted": "true"},
+        {"__op": "m", "__deleted": "false"},
+        {"__op": "d", "__deleted": "trqe"},
+    ]
+    table = flat_table("__op", "__deleted", *lsn)
+    rows = [(None, json.dumps({"id": 1, **lsn, **each}).encode()) for each in flags]
+    sent = frame(spark, rows)
+    events = decode_events(sent, table).orderBy("offset").collect()
+    assert [(event["kind"], event["rejected"]) for event in events] == [
+        *[("change", False)] * 3,
+        *[("change", True)] * 2,
+    ]
+    assert [row["error"] for row in explain_rejects(sent, table).orderBy("offset").collect()][3:] == [
+        "value: op m with a row",
+        "value: op __deleted trqe is not supported",
+    ]
+
+
+def flat_table(*names: str) -> CompiledTable:
+    """Compile a table of flattened rows: a number as key, and texts."""
+    fields = [{"type": "string", "optional": True, "field": name} for name in names]
+    struct = {"type": "struct", "fields": [{"type": "int32", "field": "id"}, *fields], "name": "t.Value"}
+    schema = WriterSchema(SchemaId(-1), "t.json", connect.parse(struct, where="t.json"))
+    return compile_table(feed(declared("id")), (), (schema,))
 
 
 def declared(*keys: str) -> TableConfig:
