@@ -5,9 +5,11 @@ from ingest.dialects.dialect import Dialect, Guard, number_term
 _DIGITS = 20
 _NUMERIC = ("org.apache.kafka.connect.data.Decimal", "io.debezium.data.VariableScaleDecimal")
 
-# `sequence` is JSON text of two numbers, ["last commit LSN","LSN"], the first null before any commit.
+# `sequence` is JSON text of two numbers, ["last commit LSN","LSN"], the first null before any commit.  The
+# functions return -1 for other text.
 _LAST_COMMIT = "ingest_first_number({s.sequence})"
-_LSN = "coalesce(ingest_last_number({s.sequence}), {s.lsn})"
+_LAST_LSN = "ingest_last_number({s.sequence})"
+_LSN = f"coalesce({_LAST_LSN}, {{s.lsn}})"
 
 
 POSTGRES = Dialect(
@@ -19,9 +21,7 @@ POSTGRES = Dialect(
     # early and commits late has small ones.  `sequence` starts with the commit before the event, and rows of
     # an incremental snapshot have only this commit (debezium: postgresql/SourceInfo.java, connection/Lsn).
     terms=(
-        number_term(
-            "sequence", f"coalesce({_LAST_COMMIT}, {_LSN})", "not ingest_is_sequence({s.sequence})", _DIGITS
-        ),
+        number_term("sequence", f"coalesce({_LAST_COMMIT}, {_LSN})", f"{_LAST_LSN} < 0", _DIGITS),
         number_term("lsn", _LSN, f"{_LSN} is null or {_LSN} < 0", _DIGITS),
     ),
     rank="'1'",

@@ -66,7 +66,6 @@ public final class Expressions {
         register(session, "ingest_is_number", PaddedText.class, "isNumber", DataTypes.BooleanType, text, width);
         register(session, "ingest_is_hex", PaddedText.class, "isHex", DataTypes.BooleanType, text, width);
         register(session, "ingest_is_lsn", Lsn.class, "isLsn", DataTypes.BooleanType, text);
-        register(session, "ingest_is_sequence", Sequence.class, "isSequence", DataTypes.BooleanType, text);
         register(session, "ingest_first_number", Sequence.class, "first", number, text);
         register(session, "ingest_last_number", Sequence.class, "last", number, text);
     }

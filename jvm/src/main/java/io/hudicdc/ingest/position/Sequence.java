@@ -4,35 +4,36 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * {@code source.sequence} of Debezium's PostgreSQL connector: JSON text of an array of two numbers, as texts or null,
- * such as {@code ["24023119","24023128"]} (debezium: postgresql/SourceInfo.java).
+ * such as {@code ["24023119","24023128"]} (debezium: postgresql/SourceInfo.java). Spaces around the items are allowed, and
+ * numbers without quotes.
  */
 public final class Sequence {
     private static final int MOST_DIGITS = 19; // of a number of 64 bits
+    private static final Long NO_SEQUENCE = -1L;
     private static final long NONE = -1;
     private static final long MALFORMED = -2;
 
     private Sequence() {}
 
-    /** Whether a text is such an array. Spaces around its items are allowed, and numbers without quotes. */
-    public static boolean isSequence(UTF8String text) {
-        return numbers(text) != null;
-    }
-
-    /** Return the first number; null for null, and for a text that is not a sequence. */
+    /** Return the first number; null for null, and -1 for a text that is not a sequence. */
     public static Long first(UTF8String text) {
         return number(text, 0);
     }
 
-    /** Return the second number; null for null, and for a text that is not a sequence. */
+    /** Return the second number; null for null, and -1 for a text that is not a sequence. */
     public static Long last(UTF8String text) {
         return number(text, 1);
     }
 
     private static Long number(UTF8String text, int index) {
         long[] numbers = numbers(text);
-        return numbers == null || numbers[index] == NONE ? null : (Long) numbers[index];
+        if (numbers == null) {
+            return NO_SEQUENCE;
+        }
+        return numbers[index] == NONE ? null : (Long) numbers[index];
     }
 
+    /** Return both numbers, of which {@code NONE} is a null, or null for a text that is not a sequence. */
     private static long[] numbers(UTF8String text) {
         long[] numbers = new long[2];
         int at = 0;
