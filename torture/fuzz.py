@@ -18,7 +18,8 @@ from ingest.order.models import count_batch
 from ingest.run.batch.keys import with_key_rules
 from torture.corpus import Corpus, Message, corpora
 from torture.figures import Figures
-from torture.message_judge import Outcome, is_readable, judge
+from torture.message_judge import Outcome, judge
+from torture.message_reader import is_readable
 from torture.mutations import mutate
 
 MESSAGE: Final = "partition int, offset bigint, key binary, value binary"

@@ -1,35 +1,28 @@
 """Compares the product's outcome of a message with an independent decoder's.
 
-Avro by fastavro with the writer's schema, JSON by Python, values by the referee of the end-to-end tests.
+The values are those of the end-to-end tests' referee.
 """
 
 import json
 from decimal import Decimal
-from io import BytesIO
 from typing import Any, Final
 
 import attrs
-import fastavro
 
 from ingest.compile.row_model import RowKey
 from tests.e2e.referee.mongodb import one_spelling
 from tests.e2e.referee.shape import Shape, convert
-from torture.corpus import Corpus, Message, json_shape
+from torture.corpus import Corpus, Message
+from torture.message_reader import Side, Unreadable, as_debezium, read
 from torture.position_judge import Misplaced, position
 
-HEADER: Final = 5
 CDL_HEARTBEATS: Final = b'"name":"cdc_cdl.cdc_heartbeat"'
 """The schema of heartbeats, which are in the topics of tables, too."""
-CDL_OPERATIONS: Final = {"INSERT": "c", "UPDATE": "u", "DELETE": "d"}
 TICK_NS: Final = 100
 FIRST_NS: Final = -62_135_596_800 * 10**9
 LAST_NS: Final = 253_402_300_800 * 10**9 - 1
 NANOS: Final = "io.debezium.time.NanoTimestamp"
 DURATIONS: Final = {"io.debezium.time.Time": 1000, "io.debezium.time.MicroTime": 1_000_000}
-
-
-class Unreadable(Exception):  # noqa: N818  it is no failure
-    """The independent decoder cannot read a payload."""
 
 
 @attrs.frozen
@@ -48,59 +41,6 @@ class Outcome:
     error: str | None
 
 
-@attrs.frozen
-class Side:
-    """A decoded key or value, its shape, and the id of its schema."""
-
-    content: Any
-    shape: Shape
-    schema_id: int
-
-
-def read(corpus: Corpus, payload: bytes | None) -> Side:
-    """Decode a payload; raises `Unreadable`."""
-    if payload is None:
-        raise Unreadable("null")
-    return _read_avro(corpus, payload) if corpus.is_avro else _read_json(payload)
-
-
-def _read_avro(corpus: Corpus, payload: bytes) -> Side:
-    schema_id = int.from_bytes(payload[1:HEADER], "big")
-    if payload[:1] != b"\0" or len(payload) < HEADER or schema_id not in corpus.schemas:
-        raise Unreadable("header")
-    body = BytesIO(payload[HEADER:])
-    try:
-        # What is no UTF-8 becomes what no text holds: it counts where the value is used.
-        content = fastavro.schemaless_reader(
-            body, corpus.schemas[schema_id], None, handle_unicode_errors="surrogateescape"
-        )
-    except (EOFError, IndexError, ValueError, OverflowError, TypeError, MemoryError, RecursionError) as error:
-        raise Unreadable(f"{type(error).__name__} {error}") from error
-    if body.tell() != len(payload) - HEADER:
-        raise Unreadable(f"{len(payload) - HEADER - body.tell()} bytes are left over")
-    return Side(content, corpus.shapes[schema_id], schema_id)
-
-
-def _read_json(payload: bytes) -> Side:
-    try:
-        message = json.loads(payload.decode())
-        shape = json_shape(message["schema"])
-        content = message["payload"]
-    except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
-        raise Unreadable(f"{type(error).__name__} {error}") from error
-    if not isinstance(content, dict):
-        raise Unreadable("no object")
-    return Side(content, shape, 0)
-
-
-def is_readable(corpus: Corpus, message: Message) -> bool:
-    """Return whether the independent decoder reads both key and value of a message."""
-    try:
-        return all(read(corpus, item) for item in message)
-    except Unreadable:
-        return False
-
-
 def judge(corpus: Corpus, message: Message, found: Outcome) -> str:
     """Return the problem with an outcome; empty if it is right."""
     key, value = message
@@ -111,60 +51,12 @@ def judge(corpus: Corpus, message: Message, found: Outcome) -> str:
     if found.kind == "heartbeat" and CDL_HEARTBEATS in value:
         return ""
     try:
-        event = read(corpus, value)
+        event = as_debezium(corpus, read(corpus, value))
     except Unreadable as error:
         return f"taken, and the independent decoder says: {error}"
-    if corpus.compiled.table.format == "cdl-json":
-        event = _of_cdl(event)
-    elif not corpus.compiled.form.row_field:
-        event = _of_flattened(event)
     if found.kind != "change":
         return _judge_other(corpus, event, found)
     return _judge_position(corpus, event, found) or _judge_change(corpus, key, event, found)
-
-
-def _judge_delete(corpus: Corpus, key: bytes | None, found: Outcome) -> str:
-    """Judge a tombstone that is the only report of a delete."""
-    if (found.kind, found.op) != ("change", "d"):
-        return f"no value, and it is a {found.kind} of op {found.op}"
-    try:
-        keyed = read(corpus, key)
-    except Unreadable as error:
-        return f"a delete, and the independent decoder says of the key: {error}"
-    return _differences(corpus, "key", keyed.content, keyed.shape, found.k or {})
-
-
-def _of_cdl(event: Side) -> Side:
-    """Give a message of CDL the names of Debezium's envelope."""
-    content, fields = event.content, event.shape.fields
-    match content.get("transaction"):
-        case {"properties": [*properties]}:
-            named_lsn = [item for item in properties if str(item.get("name")).lower() == "lsn"]
-            lsns = [item.get("value") for item in named_lsn]
-        case _:
-            lsns = []
-    word = str(content.get("OPERATION"))
-    named = {
-        "op": CDL_OPERATIONS.get(word.upper(), word),
-        "source": {"lsn": lsns[0] if lsns else None, "ts_ms": content.get("TIMESTAMP")},
-        "after": content.get("data"),
-    }
-    shape = attrs.evolve(event.shape, fields={**fields, "after": fields["data"]})
-    return Side({**content, **named}, shape, event.schema_id)
-
-
-def _of_flattened(event: Side) -> Side:
-    """Give a flattened row Debezium's envelope. An update is what no field says to be something else."""
-    row = {name: value for name, value in event.content.items() if not name.startswith("__")}
-    added = {name.removeprefix("__"): event.content[name] for name in event.content if name.startswith("__")}
-    flags = {"true": "d", "false": added.get("op", "u"), None: added.get("op", "u")}
-    deleted = added.get("deleted")
-    op = flags.get(deleted if deleted is None else str(deleted).lower(), f"__deleted {deleted}")
-    source = {**added, "ts_ms": added.get("source_ts_ms")}
-    content = {"op": op, "source": source, "after": row, "before": row}
-    return Side(
-        content, Shape("struct", fields={"after": event.shape, "before": event.shape}), event.schema_id
-    )
 
 
 def _judge_other(corpus: Corpus, event: Side, found: Outcome) -> str:
@@ -196,9 +88,10 @@ def _judge_position(corpus: Corpus, event: Side, found: Outcome) -> str:
 
 def _judge_tombstone(corpus: Corpus, key: bytes | None, found: Outcome) -> str:
     """Judge a tombstone, which may be the only report of a delete: its key has to be that of a row."""
-    if corpus.compiled.form.tombstone_deletes:
-        return _judge_delete(corpus, key, found)
-    if not corpus.compiled.keyed_tombstones:
+    deletes = corpus.compiled.form.tombstone_deletes
+    if deletes and (found.kind, found.op) != ("change", "d"):
+        return f"no value, and it is a {found.kind} of op {found.op}"
+    if not deletes and not corpus.compiled.keyed_tombstones:
         return "" if found.kind == "tombstone" else f"no value, and it is a {found.kind}"
     if key is None:
         return "" if found.kind == "empty-message" else f"neither key nor value, and it is a {found.kind}"
@@ -213,8 +106,6 @@ def _judge_change(corpus: Corpus, key: bytes | None, event: Side, found: Outcome
     op, source = event.content.get("op"), event.content.get("source") or {}
     if (found.op, found.source_ms) != (op, source.get("ts_ms")):
         return f"op and time: {(found.op, found.source_ms)}, expected {(op, source.get('ts_ms'))}"
-    if op == "t":
-        return ""
     if corpus.compiled.key_source != RowKey():
         try:
             keyed = read(corpus, key)

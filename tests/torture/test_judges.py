@@ -9,7 +9,8 @@ import pytest
 from ingest.testing.servers import Memory
 from torture.corpus import Corpus, corpora
 from torture.lake import stage_of
-from torture.message_judge import Outcome, judge, read
+from torture.message_judge import Outcome, judge
+from torture.message_reader import read
 from torture.mutations import mutate
 from torture.position_judge import position
 from torture.scene import Scene, build_scene
