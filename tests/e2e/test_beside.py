@@ -159,21 +159,25 @@ def test_a_stop_ends_a_table_beside_the_rounds(
     topics, gate = make_tables(deployment), Gate("big", "reading")
     stops = threading.Event()
 
+    def stop() -> None:
+        threading.Timer(1.0, gate.opened.set).start()
+        os.kill(os.getpid(), signal.SIGTERM)
+
     def progress(table: str, step: str) -> None:
         gate(table, step)
         if table == "small" and step.startswith("reading") and stops.is_set():
-            os.kill(os.getpid(), signal.SIGTERM)
+            stop()
             time.sleep(0.5)
 
     with deployment.session as session, gate:
         rounds = session.follow(interval_s=0.1, progress=progress)
         assert outcomes(next(rounds)) == {"small": "committed"}
         assert gate.reached.wait(PATIENCE_S)
-        threading.Timer(1.0, gate.opened.set).start()
         if moment == "by its caller":
+            threading.Timer(1.0, gate.opened.set).start()
             rounds.close()
         elif moment == "between rounds":
-            os.kill(os.getpid(), signal.SIGTERM)
+            stop()
             (last,) = rounds
             assert [(table.table, type(table.error)) for table in last.tables] == [("big", StoppedError)]
         else:
