@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from ingest.avro import connect
 from ingest.compile.envelope import classify
@@ -217,14 +217,30 @@ def test_oracles_truncate_is_one(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
-def test_a_truncate_with_a_row_or_without_a_position_is_rejected(spark: SparkSession) -> None:
+def test_a_corrupt_operation_or_position_is_rejected(spark: SparkSession) -> None:
     """One flipped bit makes d of a delete t, and another makes an SCN text that sorts above all numbers."""
-    with_row, misplaced = message("oracle-create", ORACLE), message("oracle-truncate", ORACLE)
+    with_row, misplaced, undated = (
+        message(f"oracle-{name}", ORACLE) for name in ("create", "truncate", "create")
+    )
     with_row["payload"]["op"] = "t"
     misplaced["payload"]["source"]["scn"] = "p3271102"
-    key = json.dumps(sample("oracle-key"))
-    events = decoded(spark, ORACLE, [(key, json.dumps(with_row)), (key, json.dumps(misplaced))])
-    assert [(event["kind"], event["rejected"]) for event in events] == [("change", True)] * 2
+    undated["payload"]["source"]["version"] = "2.q.0.Final"
+    key = json.dumps(sample("oracle-key")).encode()
+    values = [json.dumps(value).encode() for value in (with_row, misplaced, undated)]
+    table, sent = compiled(ORACLE, [key], values), frame(spark, [(key, value) for value in values])
+    events = decode_events(sent, table).collect()
+    assert [(event["kind"], event["rejected"]) for event in events] == [("change", True)] * 3
+    assert why(sent, table) == [
+        ("unsupported-op", "value: op t with a row"),
+        ("no-position", "value: source.scn is not a valid position"),
+        ("no-position", "value: source.version is not a valid position"),
+    ]
+
+
+def why(sent: DataFrame, table: CompiledTable) -> list[tuple[str, str]]:
+    """Return the reason and the error of each message, in their order."""
+    explained = explain_rejects(sent, table).orderBy("offset").collect()
+    return [(row["reason"], row["error"]) for row in explained]
 
 
 @pytest.mark.spark
@@ -325,6 +341,9 @@ def test_cdls_other_messages_are_distinguished(spark: SparkSession) -> None:
         name: expected for name, (_, expected) in CDL_MESSAGES.items()
     }
     assert events[0]["row"] == {**IMAGE, "time1": datetime.fromisoformat("2024-02-04T11:59:56.013")}
+    value = CDL_MESSAGES["insert of another row"][0].encode()
+    error = "value: unique.id is 35, and the row has 34"
+    assert why(frame(spark, [(None, value)]), compiled(OWN, [], [value])) == [("key-mismatch", error)]
 
 
 @pytest.mark.spark
@@ -403,9 +422,9 @@ def test_a_flattened_row_is_a_change_or_rejected(spark: SparkSession) -> None:
         *[("change", False)] * 3,
         *[("change", True)] * 2,
     ]
-    assert [row["error"] for row in explain_rejects(sent, table).orderBy("offset").collect()][3:] == [
-        "value: op m with a row",
-        "value: op __deleted trqe is not supported",
+    assert why(sent, table)[3:] == [
+        ("unsupported-op", "value: op m with a row"),
+        ("unsupported-op", "value: op __deleted trqe is not supported"),
     ]
 
 

@@ -9,9 +9,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public final class Sequence {
     private static final int MOST_DIGITS = 19; // of a number of 64 bits
-    private static final Long NO_SEQUENCE = -1L;
-    private static final long NONE = -1;
-    private static final long MALFORMED = -2;
+    private static final long MALFORMED = -1;
+    private static final long NONE = -2;
 
     private Sequence() {}
 
@@ -28,7 +27,7 @@ public final class Sequence {
     private static Long number(UTF8String text, int index) {
         long[] numbers = numbers(text);
         if (numbers == null) {
-            return NO_SEQUENCE;
+            return MALFORMED;
         }
         return numbers[index] == NONE ? null : (Long) numbers[index];
     }
