@@ -82,6 +82,7 @@ TABLE_VERSION: Final = "hoodie.write.table.version"
 MARKER: Final = "hoodie.payload.delete.marker"
 ROW_WRITER: Final[Mapping[str, str]] = {"hoodie.datasource.write.row.writer.enable": "true"}
 """A first load without Avro on the way, see `uses_row_writer`."""
+NO_ROW_WRITER: Final = dict.fromkeys(ROW_WRITER, "false")
 BLOOM: Final = "hoodie.parquet.bloom.filter.enabled"
 SMALLEST_BLOOM: Final[Mapping[str, str]] = {
     "hoodie.bloom.index.filter.type": "SIMPLE",
@@ -155,6 +156,11 @@ def _fits_spark_rows(table: TableConfig, key_types: Iterable[str]) -> bool:
 def row_writer(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options for a first load by Spark's own rows, besides the write's options."""
     return {**ROW_WRITER, **(SMALLEST_BLOOM if options[BLOOM] == "false" else {})}
+
+
+def by_avro(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a write by Avro records instead of Spark's rows."""
+    return {**{key: value for key, value in options.items() if key != MERGER}, **NO_ROW_WRITER}
 
 
 def options_digest(table: TableConfig) -> str:

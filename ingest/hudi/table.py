@@ -32,6 +32,7 @@ from ingest.hudi.options import (
     OPERATION,
     TABLE_VERSION,
     Operation,
+    by_avro,
     hudi_options,
     merger_options,
     row_writer,
@@ -52,6 +53,8 @@ from ingest.tables import TableConfig
 
 AS_OF: Final = "as.of.instant"
 """Hudi's option for a state of the past."""
+_NO_KEY: Final = "Record key has to be non-null"
+"""In Hudi's refusal of a key (BuiltinKeyGenerator.handleNullRecordKey, Hudi 1.2.0)."""
 _CLEANED: Final = "sufficient commits are retained"
 """In Hudi's refusals of a state without all its files (TimelineUtils.validateTimestampAsOf, Hudi 1.2.0)."""
 
@@ -201,8 +204,21 @@ class HudiTable(StoredTable):
     def save(
         self, rows: DataFrame, options: Mapping[str, str], name: str, checkpoint: LedgerEntry
     ) -> LedgerEntry:
-        """Commit rows with an account, by the given options.  Raises as `commit` does."""
-        checkpoint = attrs.evolve(checkpoint, committed_ms=time.time_ns() // 1_000_000, instant=None)
+        """Commit rows with an account, by the given options.  Raises as `commit` does.
+
+        Hudi refuses an empty text in a key of several columns if it makes the key of Spark's rows, and not if
+        it makes the key of Avro records.  Only a write that has met such a key is repeated, and so the later
+        ones of the table are by Avro records at once.
+        """
+        last = self.checkpoint()
+        has_empty = checkpoint.has_empty_key_parts or (last is not None and last.has_empty_key_parts)
+        options = by_avro(options) if has_empty else options
+        checkpoint = attrs.evolve(
+            checkpoint,
+            committed_ms=time.time_ns() // 1_000_000,
+            instant=None,
+            has_empty_key_parts=has_empty,
+        )
         is_new = self.client is None
         self.prepare(options, name)
         before = timeline_files(self.path)
@@ -213,6 +229,8 @@ class HudiTable(StoredTable):
             remove_corrupt_instants(self.spark, self.path, before)
             # Cleaning, archiving and compaction follow the commit, and can fail after it.
             committed = self._find(checkpoint)
+            if committed is None and not has_empty and _NO_KEY in root_cause(error):
+                return self.save(rows, options, name, attrs.evolve(checkpoint, has_empty_key_parts=True))
             if committed is None:
                 raise write_failure(name, self.path, error) from error
             problem = root_cause(error)

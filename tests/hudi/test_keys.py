@@ -91,6 +91,26 @@ def test_both_first_loads_write_the_same_keys(
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+@pytest.mark.parametrize("loaded", ["", "a"])
+def test_an_empty_text_in_a_key_of_several_columns_finds_its_row_again(
+    lake: "Lake", kind: str, loaded: str
+) -> None:
+    """Hudi refuses it in Spark's rows: the write is repeated with Avro records, in a first load and later."""
+    table = lake.table("empty_parts", type=kind, buckets=1)
+    ddl = "a string not null, b string not null, v int"
+    lake.commit(table, lake.changes(ddl, ("c", "1", loaded, "x", 1), ("c", "1", "b", "x", 2)), ("a", "b"))
+    lake.commit(table, lake.changes(ddl, ("c", "2", "", "y", 3), ("u", "2", loaded, "x", 4)), ("a", "b"))
+    lake.commit(table, lake.changes(ddl, ("u", "3", "", "y", 5), ("d", "3", "b", "x", None)), ("a", "b"))
+    timeline = lake.open(table).client.getActiveTimeline()  # type: ignore[union-attr]
+    assert timeline.getRollbackTimeline().countInstants() == 1, "one write was repeated"
+    maintain(lake.open(table), table)
+
+    assert lake.rows(table, "a", "b", "v") == sorted([("", "y", 5), (loaded, "x", 4)])
+    assert ("a:__empty__,b:y",) in lake.rows(table, "_hoodie_record_key")
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize(("old", "new"), [("int", "bigint"), ("decimal(9,2)", "decimal(19,2)")])
 def test_a_safe_widening_of_the_key_keeps_the_rows(lake: "Lake", old: str, new: str) -> None:
     """The key's text stays the same, so that updates and deletes still hit."""

@@ -73,6 +73,8 @@ class LedgerEntry:
     """The topic's truncates that a history has applied: they end older versions that come late, too."""
     tombstone_ends: bool = False
     """Whether a history may have versions that a tombstone without its delete has ended."""
+    has_empty_key_parts: bool = False
+    """Whether the table may have keys of several columns with an empty text in one of them."""
     other_topics: Mapping[Topic, TopicOffsets] = attrs.Factory(dict)
     """The offsets of the table's other topics, empty for a table of one topic."""
     instant: Instant | None = None
@@ -125,7 +127,7 @@ def known_ids(last: LedgerEntry | None) -> tuple[SchemaId, ...]:
 
 _STORED: Final = tuple(field for field in attrs.fields(LedgerEntry) if field.name != "instant")
 """A field's type decides how it is written: text as it is, True as `yes`, all else as JSON."""
-_ONLY_IF_SET: Final = frozenset({"truncates", "tombstone_ends", "other_topics"})
+_ONLY_IF_SET: Final = frozenset({"truncates", "tombstone_ends", "has_empty_key_parts", "other_topics"})
 """Fields that the metadata lacks while they are empty."""
 _CONVERTER: Final = cattrs.Converter()
 _CONVERTER.register_structure_hook(

@@ -14,8 +14,8 @@ EVERY_FIELD = LedgerEntry(
     "r1", A, {Partition(10): 1, Partition(2): 7}, {P0: 6}, (SchemaId(3),), {"read": 2, "ignored.x": 1},
     kind="load", note="ä", max_source_ms=9, known_ids=(SchemaId(3), SchemaId(4)), topic_id="id",
     table_file={"target.type": "cow"}, masks={"c": "hash (salt 1)"}, start_offsets={P0: 0},
-    checked_options="digest", truncates=(Truncate("p", P1, 4),), tombstone_ends=True, instant=Instant("1"),
-    committed_ms=11, started_ms=12,
+    checked_options="digest", truncates=(Truncate("p", P1, 4),), tombstone_ends=True,
+    has_empty_key_parts=True, instant=Instant("1"), committed_ms=11, started_ms=12,
 )  # fmt: skip
 METADATA = {
     "format": "1", "kind": "load", "run_id": "r1", "topic": "a", "topic_id": "id",
@@ -23,7 +23,7 @@ METADATA = {
     "schema_ids": "[3]", "counters": '{"ignored.x": 1, "read": 2}', "note": "ä", "checked_options": "digest",
     "max_source_ms": "9", "known_ids": "[3, 4]", "table_file": '{"target.type": "cow"}',
     "masks": '{"c": "hash (salt 1)"}', "truncates": '[["p", 1, 4, null]]', "tombstone_ends": "yes",
-    "committed_ms": "11", "started_ms": "12",
+    "has_empty_key_parts": "yes", "committed_ms": "11", "started_ms": "12",
 }  # fmt: skip
 
 
