@@ -22,7 +22,10 @@ BYTES: Final = "binary"
 MAX_SCALE: Final = 30
 """Digits behind the point up to which Spark's own arithmetic writes a small decimal."""
 
-_NOT_RAW: Final = frozenset({"number", "uuid", "bits", "point", "array", "document", "document_key"})
+_NOT_RAW: Final = frozenset(
+    {"number", "uuid", "instant_text", "clock3", "clock6", "bits", "point", "array", "document",
+     "document_key"}
+)  # fmt: skip
 """Forms with SQL that a row's checksum needs. The checksum writes values of all other forms itself."""
 _BITS64 = sql("ingest_double_bits({c})")
 _SMALL = sql("abs({c}) < 0.000001BD")  # Spark writes these with an exponent (BigDecimal.toString)
@@ -47,14 +50,20 @@ SPARK: Final[Mapping[str, Sql]] = MappingProxyType(
         "binary": sql("lower(hex({c}))"),
         "bits": sql(
             "if(length({c}) = 0, '0', conv(array_join(transform(sequence(length({c}), 1, -1), "
-            "i -> hex(substring({c}, i, 1))), ''), 16, -10))"
+            "_ingest_at -> hex(substring({c}, _ingest_at, 1))), ''), 16, -10))"
         ),
         "date": sql("cast({c} as string)"),
         "timestamp": sql("ingest_timestamp({c})"),
         "timestamp3": sql("ingest_timestamp({c})"),
         "instant": sql("ingest_utc({c})"),
-        "clock3": sql("{c}"),
-        "clock6": sql("{c}"),
+        # Java writes a sign before a year outside of 1 to 9999.
+        "instant_text": sql(
+            "case when {c} in ('infinity', '-infinity') then {c} "
+            "when left({c}, 1) not in ('+', '-') then ingest_utc(ingest_instant({c})) end"
+        ),
+        # Rows from before a change of the column's precision have as many digits as it had then.
+        "clock3": sql("if({c} like '%.___000', left({c}, length({c}) - 3), {c})"),
+        "clock6": sql("if({c} like '%.___', concat({c}, '000'), {c})"),
         "clock_micros": sql("cast({c} as string)"),
         "zoned_clock": sql("{c}"),
         "duration_micros": sql("cast({c} as string)"),
@@ -88,6 +97,7 @@ _BY_SEMANTIC: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         ("time-millis", "string"): "clock3",
         ("time-millis", "bigint"): "clock_micros",
         ("io.debezium.time.ZonedTime", "string"): "zoned_clock",
+        ("io.debezium.time.ZonedTimestamp", "string"): "instant_text",
         ("io.debezium.time.MicroDuration", "bigint"): "duration_micros",
         ("io.debezium.data.Bits", "binary"): "bits",
         ("io.debezium.data.VariableScaleDecimal", "string"): "number",

@@ -8,6 +8,7 @@ _FRACTION = sql("trim(trailing '.' from trim(trailing '0' from date_format({c}, 
 _MILLIS = sql(
     "trim(trailing '.' from trim(trailing '0' from left(date_format({c}, '%Y-%m-%d %H:%i:%s.%f'), 23)))"
 )
+_INSTANT = ((r"timestamp.*", sql(_BEYOND, text=_FRACTION)),)
 _UTF8 = sql("convert({c} using utf8mb4)")
 _TRAPS = (
     Trap(
@@ -108,7 +109,8 @@ MYSQL = Database(
         "date": (("date", sql(_BEYOND, text=sql("date_format({c}, '%Y-%m-%d')"))),),
         "timestamp": ((r"datetime.*", sql(_BEYOND, text=_FRACTION)),),
         "timestamp3": ((r"datetime.*", sql(_BEYOND, text=_MILLIS)),),
-        "instant": ((r"timestamp.*", sql(_BEYOND, text=_FRACTION)),),
+        "instant": _INSTANT,
+        "instant_text": _INSTANT,
         "clock6": ((r"time(\(\d\))?", sql("time_format(cast({c} as time(6)), '%T.%f')")),),
         "clock3": ((r"time(\(\d\))?", sql("left(time_format(cast({c} as time(6)), '%T.%f'), 12)")),),
     },

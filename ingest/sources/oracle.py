@@ -5,6 +5,12 @@ from ingest.sql.template import sql
 
 # Oracle writes .5, and Debezium 0.5.
 _NUMBER = sql("regexp_replace(to_char({c}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,'''), '^(-?)[.]', '\\10.')")
+_INSTANT = (
+    (
+        r"TIMESTAMP\(\d\) WITH TIME ZONE",
+        sql("rtrim(rtrim(to_char(sys_extract_utc({c}), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.')"),
+    ),
+)
 
 ORACLE = Database(
     name="oracle",
@@ -45,11 +51,7 @@ ORACLE = Database(
                 sql("rtrim(rtrim(to_char({c}, 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.')"),
             ),
         ),
-        "instant": (
-            (
-                r"TIMESTAMP\(\d\) WITH TIME ZONE",
-                sql("rtrim(rtrim(to_char(sys_extract_utc({c}), 'YYYY-MM-DD HH24:MI:SS.FF6'), '0'), '.')"),
-            ),
-        ),
+        "instant": _INSTANT,
+        "instant_text": _INSTANT,
     },
 )  # fmt: skip

@@ -133,6 +133,16 @@ POSTGRES = Database(
                 sql(_IN_YEARS, text=sql("({c} at time zone 'UTC')::text")),
             ),
         ),
+        # Text keeps what a timestamp cannot hold.
+        "instant_text": (
+            (
+                r"timestamp(\(\d\))? with time zone",
+                sql(
+                    "case when {c} in ('infinity', '-infinity') then {c}::text else {instant} end",
+                    instant=sql(_IN_YEARS, text=sql("({c} at time zone 'UTC')::text")),
+                ),
+            ),
+        ),
         "boolean": (
             ("boolean", sql("{c}::text")),
             (r"bit\(1\)", sql("case when {c} = B'1' then 'true' when {c} = B'0' then 'false' end")),

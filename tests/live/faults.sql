@@ -16,6 +16,11 @@ insert into inv.typed select i, 7, 7, 9007199254740993, 1.5, 0.1, 123.456, 1234.
     '1', '10101010', '110', '[1,10)', '["2020-01-01 00:00:00+00","2021-01-01 00:00:00+00")', '(0.5,1.5]',
     '{a,NULL,"n"}', '{1,NULL,-3}', '{1,2}', '{2020-02-29,NULL}', '{1.10}', '{t,f,NULL}', 'ok', '(1.5,-2)', 'a.b', 7
     from generate_series(1, 60) i;
+-- A key of instants keeps the connector's text, also of what no timestamp can hold.
+create table inv.moments (k timestamptz primary key, i bit(8));
+insert into inv.moments select '2024-03-31 01:30:00.7+01'::timestamptz + i * interval '1 h', i::bit(8)
+    from generate_series(1, 9) i;
+insert into inv.moments values ('infinity', b'101'::bit(8)), ('-infinity', null);
 create table inv.texts (k text primary key, v int);
 insert into inv.texts values ('a', 1), ('B', 2), ('b', 3), ('ä', 4), ('Z', 5), ('aa', 6), ('a b', 7), (',n', 8), ('🙂', 9);
 create table inv.hidden (id int primary key, v text);

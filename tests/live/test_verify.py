@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
 
 LOADED = (
     *(table for table in TABLES if table != "late"),
-    *("texts", "typed", "cased", "steady", "numbers"),
+    *("texts", "typed", "cased", "steady", "numbers", "moments"),
 )
 FAULTS = {
     "i2": "i2 + 1",

@@ -50,6 +50,15 @@ CASES: tuple[tuple[str, Form, dict[str, str]], ...] = (
         {"'2024-02-29 12:34:56+05'": "2024-02-29 07:34:56", "'-infinity'": ""},
     ),
     (
+        "timestamp with time zone",
+        Form("instant_text"),
+        {
+            "'2024-02-29 12:34:56.7+05'": "2024-02-29 07:34:56.7",
+            "'-infinity'": "-infinity",
+            "'0044-03-15 BC'": "",
+        },
+    ),
+    (
         "uuid",
         Form("uuid"),
         {"'6F5A1A0E-2B2F-4BD5-8B1A-0123456789AB'": "6f5a1a0e-2b2f-4bd5-8b1a-0123456789ab"},

@@ -1,6 +1,7 @@
 """Every row of the type table has a canonical form, or a reason why it has none."""
 
 import pytest
+from pyspark.sql import SparkSession
 
 from ingest.sources.databases import DATABASES
 from ingest.sources.forms import SPARK, Form, form_of
@@ -45,6 +46,32 @@ def test_a_wall_clock_stored_as_if_in_utc_is_compared_as_a_wall_clock() -> None:
     form = form_of(mapped, stored)
     assert form == Form("array", item=Form("timestamp", in_utc=True))
     assert "ingest_timestamp(cast(x as timestamp_ntz))" in str(form.spark(ident("c")))
+
+
+@pytest.mark.spark
+def test_a_stored_value_has_its_canonical_text(spark: SparkSession) -> None:
+    """Whatever its column is called, and however many digits its row's event had."""
+    cases = (
+        ("number", "'1.50'", "1.5"),
+        ("uuid", "'AB'", "ab"),
+        ("bits", "X'0A01'", "266"),
+        ("bits", "X''", "0"),
+        ("clock3", "'12:34:56.700000'", "12:34:56.700"),
+        ("clock3", "'12:34:56.700001'", "12:34:56.700001"),
+        ("clock6", "'-838:59:58.700'", "-838:59:58.700000"),
+        ("clock6", "'12:34:56.700000'", "12:34:56.700000"),
+        ("instant_text", "'2024-02-29T12:34:56.700000+05:00'", "2024-02-29 07:34:56.7"),
+        ("instant_text", "'infinity'", "infinity"),
+        ("instant_text", "'-0043-03-15T12:00:00Z'", None),
+        ("instant_text", "'+10000-01-01T00:00:00Z'", None),
+    )
+    for column in ("i", "x"):
+        texts = [
+            f"(select {Form(name).spark(ident(column))} from (select {value} as {column}))"
+            for name, value, _ in cases
+        ]
+        (row,) = spark.sql(f"select {', '.join(texts)}").collect()
+        assert list(row) == [text for _, _, text in cases]
 
 
 def test_each_form_of_a_database_is_one_of_sparks() -> None:
