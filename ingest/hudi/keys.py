@@ -56,7 +56,7 @@ def unsafe_key_change(present: str, incoming: str) -> str | None:
     same_text = old == new or {old, new} == {"int", "bigint"}
     if same_text or (_scale(old) is not None and _scale(old) == _scale(new)):
         return None
-    return f"the record keys written as {present} read otherwise as {incoming}: rows would be doubled"
+    return f"The record keys written as {present} read otherwise as {incoming}: rows would be doubled"
 
 
 def unsafe_partition_type(ddl: str) -> str | None:

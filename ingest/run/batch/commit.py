@@ -23,7 +23,7 @@ from ingest.order.tombstones import stored_deletes
 from ingest.run.batch.batch import decoded_batch, read_batch
 from ingest.run.batch.chosen import check_complete, with_row_sql
 from ingest.run.batch.compacted_topics import refuse_compacted
-from ingest.run.batch.keys import check_keys, refuse_folders
+from ingest.run.batch.keys import check_key_texts, check_keys, refuse_folders
 from ingest.run.batch.prepared_batch import PreparedBatch
 from ingest.run.batch.schemas import PayloadSchemas, fetch_written, in_met_order
 from ingest.run.batch.shards import check_topic_key, refuse_shared_keys
@@ -126,6 +126,7 @@ def _check_batch(run: Context, batch: PreparedBatch, last: LedgerEntry | None) -
     )
     evolution.check()
     check_keys(table, evolution.keys, evolution.columns, columns)
+    check_key_texts(batch.compiled, {*batch.state.met_ids, *batch.counts.schema_ids})
     types = {column.name: column.spark for column in (*evolution.keys, *evolution.columns)}
     check_class_path(run.spark, table, {**columns, **types})
 

@@ -1,6 +1,8 @@
 """Keys that Hudi could not distinguish, refused before anything is written."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
 
 import attrs
 from pyspark.sql import DataFrame
@@ -20,8 +22,9 @@ from ingest.hudi.keys import (
     unsafe_texts,
 )
 from ingest.hudi.options import check_partitions
+from ingest.names import SchemaId
 from ingest.sql.template import ident, join, literal, sql
-from ingest.sql.types import SparkType
+from ingest.sql.types import Simple, SparkType
 from ingest.tables import Feed, TableConfig
 
 
@@ -46,6 +49,32 @@ def check_keys(
             raise SchemaError(where, f"$.{name}", "is not a column and cannot be a partition")
         if reason := unsafe_partition_type(str(kind)):
             raise SchemaError(f"table {table.name}", f"$.{name}", f"{kind} as partition: {reason}")
+
+
+def check_key_texts(compiled: CompiledTable, met: AbstractSet[SchemaId]) -> None:
+    """Refuse a key whose text depends on the schema that wrote it: a row would have two keys.
+
+    `met` are the schemas of the batch and of all commits.
+    """
+    for name, kind in compiled.key_columns:
+        versions = [v for v in compiled.value.column_versions if v.column == name and met & {*v.writers}]
+        first, *others = dict.fromkeys(_spelling(version.mapped.semantic) for version in versions) or [""]
+        if others and kind == Simple("string"):
+            raise EvolutionError(
+                compiled.table.name, name, "key-changed", others[0] or "text", first or "text",
+                todo="The same value has another text as a record key: rows would be doubled. For a time of "
+                f'day set [columns.{name}] time = "micros", and rebuild the table from its topic',
+            )  # fmt: skip
+
+
+_IN_MILLIS: Final = frozenset({"org.apache.kafka.connect.data.Time", "time-millis"})
+
+
+def _spelling(semantic: str) -> str:
+    """Return the semantic type that decides how a value is written as text, empty for plain text."""
+    if semantic in _IN_MILLIS:
+        return "io.debezium.time.Time"
+    return semantic if semantic.startswith("io.debezium.time.") else ""
 
 
 def with_key_rules(compiled: CompiledTable) -> CompiledTable:

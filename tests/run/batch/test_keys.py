@@ -4,8 +4,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ingest.decode.events import decode_events, explain_rejects
-from ingest.run.batch.keys import with_key_rules
-from tests.compile.sqlserver import compiled
+from ingest.errors import EvolutionError
+from ingest.names import SchemaId
+from ingest.run.batch.keys import check_key_texts, with_key_rules
+from ingest.testing import semantic
+from tests.compile import sqlserver
+from tests.compile.sqlserver import VALUE_ID, compiled
 from tests.decode.messages import Topic, frame
 
 pytestmark = pytest.mark.spark
@@ -25,3 +29,14 @@ def test_a_change_whose_key_hudi_would_mix_up_is_rejected_alone(spark: SparkSess
     assert [row.rejected for row in judged] == [False, True, True, True, False, False]
     assert {row.reason for row in explained if row.reason} == {"unsafe-key"}
     assert explained[1].error == "key: key column a holds ',b:', which parts the columns of a record key"
+
+
+def test_a_key_with_another_text_in_another_schema_is_refused() -> None:
+    """A time of day with three digits and with six: one row would have two record keys."""
+    millis, micros = semantic("int", "io.debezium.time.Time"), semantic("long", "io.debezium.time.MicroTime")
+    versions, both = [{"k": millis}, {"k": micros}], {VALUE_ID, SchemaId(VALUE_ID + 1)}
+    table = compiled(versions, keys={"k": millis})
+    check_key_texts(table, {VALUE_ID})
+    with pytest.raises(EvolutionError, match=r"Time becomes io.debezium.time.MicroTime.*would be doubled"):
+        check_key_texts(table, both)
+    check_key_texts(compiled(versions, keys={"k": millis}, of=sqlserver.table(time="micros")), both)
