@@ -134,7 +134,8 @@ def _print_problems(outcome: "TableOutcome") -> None:
     if outcome.lost:
         print_error(
             f"warning: {outcome.table}: {outcome.lost:,} rows are null where the source did not send a "
-            "value and no older row had it (a key change with an unchanged large value)"
+            "value and no older row had it (a key change with an unchanged large value); "
+            f"`ingest verify {outcome.table} --repair` asks the connector for them"
         )
 
 

@@ -68,7 +68,8 @@ def plan_table(
         if start.ranges.is_empty:
             return _plan_idle(run, feed, start, newest)
         plan = _started(feed, start)
-        state = states.get(feed.name) or table_state(run, feed.table, start.last)
+        own = table_state(run, feed.table, start.last)
+        state = attrs.evolve(states.get(feed.name, own), truncated_at=own.truncated_at)
         schemas = fetch_known(run, feed, start.ranges, start.watermarks, state.met_ids)
         if not feed.table.source_table:  # the messages show which schemas are the table's
             compiled = compile_written(feed, *schemas)

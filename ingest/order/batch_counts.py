@@ -43,10 +43,9 @@ class BatchCounts:
     bare_over_changes: int = 0
     """The number of these with changes in the batch, which count as superseded."""
     truncated_at: str | None = None
-    """The position of the newest truncate to apply: all older rows are deleted."""
-
+    """The position of the newest truncate, of the batch or before: older changes do not count."""
     truncates: tuple[Truncate, ...] = ()
-    """The truncates to apply to a history."""
+    """The truncates of the batch to apply: of a history all, of other tables the newest."""
     other_tables: Mapping[str, int] = attrs.Factory(dict)
     """The messages of other tables in the same topic, by the names of these in the source."""
 
@@ -67,7 +66,7 @@ class BatchCounts:
             self.rows_needing_stored_values
             or self.soft_deletes_needing_stored_values
             or self.bare_tombstones
-            or self.truncated_at
+            or self.truncates
         )
 
     def with_outside(self, rows: int) -> "BatchCounts":

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+import attrs
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
@@ -14,20 +15,26 @@ from ingest.order.batch_counts import BatchCounts
 from ingest.order.bookkeeping import older_position_sql, position_of
 from ingest.order.latest import REJECTED, WRITERS_PER_WORD, word_count
 from ingest.order.tombstones import bare_sql, has_change_sql
+from ingest.order.truncates import find_truncates
 from ingest.order.version_values import is_partial_sql
 from ingest.spark.planned_queries import Plans
 from ingest.sql.template import Sql, literal, sql
 
 
-def count_rows(latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None) -> BatchCounts:
+def count_rows(
+    latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None, truncated_at: str | None = None
+) -> BatchCounts:
     """Count the rows to write and to delete of a table with one row per key.
 
+    `truncated_at` is the position of an earlier truncate that changes of the batch may be older than.
     Applying a truncate takes two more jobs: its position, and the count of older changes.
     """
-    counts = count(latest, compiled, plans)
+    counts = count(latest, compiled, None if truncated_at else plans, truncated_at)
     if TRUNCATE not in counts.ignored or compiled.table.target.truncate != "apply":
         return counts
-    return count(latest, compiled, None, _truncated_at(latest, compiled))
+    newest = find_truncates(latest, compiled)[-1]
+    counts = count(latest, compiled, None, max(newest.position, truncated_at or ""))
+    return attrs.evolve(counts, truncates=(newest,))
 
 
 def older_sql(compiled: CompiledTable, truncated_at: str | None) -> Sql:
@@ -37,15 +44,13 @@ def older_sql(compiled: CompiledTable, truncated_at: str | None) -> Sql:
     return older_position_sql(compiled, position_of(compiled, sql("newest")), literal(truncated_at))
 
 
-def _truncated_at(latest: DataFrame, compiled: CompiledTable) -> str:
-    truncate = latest.where(F.col("kind") == TRUNCATE)
-    return str(truncate.selectExpr(str(position_of(compiled, sql("newest")).alias("at"))).collect()[0]["at"])
-
-
 def count(
     latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None, truncated_at: str | None = None
 ) -> BatchCounts:
-    """Count a batch in one small Spark job, by `plans` if it was reduced in one task."""
+    """Count a batch in one small Spark job, by `plans` if it was reduced in one task.
+
+    `truncated_at` is the position of a truncate to apply, or of an earlier one.
+    """
     words = [f"seen_{i}" for i in range(word_count(compiled))]
 
     def group(rows: DataFrame) -> DataFrame:

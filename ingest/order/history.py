@@ -39,10 +39,12 @@ _FEW: Final = 200_000
 """Changes whose keys each task may hold in memory."""
 
 
-def counts(latest: DataFrame, compiled: CompiledTable, plans: Plans | None) -> BatchCounts:
+def counts(
+    latest: DataFrame, compiled: CompiledTable, plans: Plans | None, _truncated_at: str | None
+) -> BatchCounts:
     """Count the changes, and what else ends versions: truncates, and tombstones without their delete.
 
-    Each of the two takes a further job.
+    Each of the two takes a further job.  An older version that comes late counts.
     """
     batch = count(latest, compiled, plans)
     if TRUNCATE in batch.ignored and compiled.table.target.truncate == "apply":

@@ -15,8 +15,13 @@ from ingest.spark.planned_queries import Plans
 class ModelRows(Protocol):
     """Makes the rows of one row model."""
 
-    def counts(self, latest: DataFrame, compiled: CompiledTable, plans: Plans | None, /) -> BatchCounts:
-        """Count a batch in small Spark jobs, by `plans` if it was reduced in one task."""
+    def counts(
+        self, latest: DataFrame, compiled: CompiledTable, plans: Plans | None, truncated_at: str | None, /
+    ) -> BatchCounts:
+        """Count a batch in small Spark jobs, by `plans` if it was reduced in one task.
+
+        `truncated_at` is the position of an earlier truncate that changes of the batch may be older than.
+        """
 
     def rows(self, changes: Changes, stored: Stored, plans: Plans | None, /) -> DataFrame:
         """Return the rows to write, with marks, which `marks` counts and `chosen` removes.
@@ -47,6 +52,8 @@ def model_of(compiled: CompiledTable) -> ModelRows:
             assert_never(model)
 
 
-def count_batch(latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None) -> BatchCounts:
+def count_batch(
+    latest: DataFrame, compiled: CompiledTable, plans: Plans | None = None, truncated_at: str | None = None
+) -> BatchCounts:
     """Count a batch, from the columns of `ingest.order.latest.latest_by_key`."""
-    return model_of(compiled).counts(latest, compiled, plans)
+    return model_of(compiled).counts(latest, compiled, plans, truncated_at)

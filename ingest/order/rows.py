@@ -34,7 +34,7 @@ _CHANGED: Final = sql("e.row")
 def planned(changes: Changes, build: Callable[[Changes], DataFrame], plans: Plans | None) -> DataFrame:
     """Build rows by the session's plans if they depend on a small batch only."""
     compiled, evolution, counts = changes.compiled, changes.evolution, changes.counts
-    if plans is None or counts.looks_back:
+    if plans is None or counts.looks_back or counts.truncated_at:
         return build(changes)
     inputs = (compiled, evolution.keys, evolution.columns, bool(counts.partials))
     name = f"rows of {compiled.table.name}"

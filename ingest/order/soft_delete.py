@@ -42,7 +42,7 @@ def _build(changes: Changes, stored: DataFrame | None) -> DataFrame:
     columns = tuple(column for column in changes.evolution.columns if column.name not in derived)
     newest = _marked_changes(changes, stored)
     rows = build_rows(changes, newest, _bookkeeping(changes.compiled), columns, stored)
-    if changes.counts.truncated_at is None or stored is None:
+    if not changes.counts.truncates or stored is None:
         return rows
     return rows.unionByName(_swept(changes, stored, rows))
 
@@ -55,13 +55,19 @@ def _bookkeeping(compiled: CompiledTable, position: Sql | None = None) -> list[S
 
 
 def _marked_changes(changes: Changes, stored: DataFrame | None) -> DataFrame:
-    """Return the changes with the event that decides each row.  A truncate decides older changes."""
+    """Return the changes with the event that decides each row.  A truncate decides older changes.
+
+    A truncate of an earlier batch leaves a change that comes late its own position.
+    """
     compiled, truncated_at = changes.compiled, changes.counts.truncated_at
     newest = deleted_change(compiled) if changes.counts.bare_over_changes else F.col("newest")
     if truncated_at is None:
         return changed_keys(changes).withColumn(_MARK, newest)
-    swept = F.col("swept").withField("sort_key", F.expr("greatest(swept.sort_key, newest.sort_key)"))
     is_older = F.expr(str(older_sql(compiled, truncated_at)))
+    if not changes.counts.truncates:
+        late = F.when(is_older, newest.withField("op", F.lit("d"))).otherwise(newest)
+        return changed_keys(changes).withColumn(_MARK, late)
+    swept = F.col("swept").withField("sort_key", F.expr("greatest(swept.sort_key, newest.sort_key)"))
     both = changed_keys(changes).crossJoin(F.broadcast(_newest_truncate(changes)))
     marked = both.withColumn(_MARK, F.when(is_older, swept).otherwise(newest))
     return marked if stored is None else _without_newer_stored(marked, changes, stored)

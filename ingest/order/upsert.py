@@ -33,7 +33,9 @@ def _build(changes: Changes, stored: DataFrame | None) -> DataFrame:
         newest = newest.withColumn("newest", deleted_change(compiled))
     columns = bookkeeping(compiled, ident("newest"))
     rows = build_rows(changes, newest, columns, lacking_columns(changes), stored)
-    return rows if end is None or stored is None else rows.unionByName(_swept(changes, stored, rows, end))
+    if not changes.counts.truncates or stored is None or end is None:
+        return rows
+    return rows.unionByName(_swept(changes, stored, rows, end))
 
 
 def _swept(changes: Changes, stored: DataFrame, rows: DataFrame, truncated_at: str) -> DataFrame:

@@ -15,7 +15,7 @@ from ingest.hudi.metaclient import is_rewritten
 from ingest.hudi.options import options_digest
 from ingest.hudi.timeline.ledger import LedgerEntry
 from ingest.kafka.breaks import Watermark
-from ingest.names import Partition
+from ingest.names import Partition, Truncate
 from ingest.report.lag import Measures
 from ingest.report.outcome import TableOutcome
 from ingest.run.batch.commit import account, commit_rows, fetch_known, prepared, rows_to_write
@@ -108,4 +108,18 @@ def _ledger_entry(run: Context, start: Start, batch: PreparedBatch) -> LedgerEnt
         next_offsets=ends,
         high_offsets=high,
         topic_id=start.ranges.topic_id,
+        truncates=_remembered(entry.truncates, start, batch),
     )
+
+
+def _remembered(truncates: tuple[Truncate, ...], start: Start, batch: PreparedBatch) -> tuple[Truncate, ...]:
+    """Return the truncates that later messages may be older than, of all that are known.
+
+    A truncate is in one partition only, and a bounded run may read it before older changes in others.  Tables
+    without versions need the newest one until a later run has read every partition to its end.
+    """
+    if batch.compiled.model.has_versions:
+        return truncates
+    ends = start.ranges.end_offsets()
+    is_at_end = all(ends[partition] >= mark.end for partition, mark in start.watermarks.items())
+    return batch.counts.truncates if is_at_end else truncates[-1:]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.e2e.deployment import Deployment
+from ingest.testing.deployment import Deployment
 
 
 def add_text(deployment: Deployment, table: str, text: str) -> None:

@@ -3,13 +3,16 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
 from ingest.errors import DecodeError
+from ingest.hudi.table import HudiTable
 from ingest.local.load import LoadOptions, load
 from ingest.names import Subject
+from ingest.testing.deployment import Deployment as BuiltDeployment
 from tests.e2e.deployment import Deployment
 from tests.e2e.forms import make_bare, make_deltas
 from tests.e2e.forms.deltas import CaptureMode
@@ -23,7 +26,7 @@ from tests.e2e.recordings import (
     Recording,
 )
 from tests.e2e.referee import differences, read_expected, read_table
-from tests.e2e.tablefiles import add_text, allow_rejects
+from tests.e2e.tablefiles import add_text, allow_rejects, copy_table
 from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
@@ -125,6 +128,47 @@ def test_a_truncate_is_applied_only_by_policy(policy: str, make_deployment: Make
     else:
         assert isinstance(outcome.error, DecodeError)
         assert 'op t, and [target] truncate is "fail"' in str(outcome.error)
+
+
+def at(position: int) -> dict[str, Any]:
+    """Place an event of PostgreSQL's."""
+    return {"sequence": f'["{position}","{position}"]', "lsn": position}
+
+
+def test_a_truncate_deletes_older_rows_of_other_partitions_that_come_later(
+    ingest_deployment: BuiltDeployment,
+) -> None:
+    """A bounded run may read it first: later runs know it until one has read every partition to its end."""
+    topic = ingest_deployment.topic(
+        "cut.inv.rows", {"id": "int", "v": "int"}, connector="postgres", partitions=2
+    )
+    older = [topic.create({"id": n, "v": 0}, at=at(10 + n)) for n in (1, 2, 3)]
+    newer = [topic.create({"id": n, "v": 1}, at=at(30 + n)) for n in (2, 4)]
+    topic.send(*older, newer[0])
+    topic.send(topic.truncate(at=at(20)), newer[1], partition=1)
+    ingest_deployment.onboard(name="cow")
+    write_out(ingest_deployment.tables)
+    copy_table(ingest_deployment, "cow", "mor", type='"mor"')
+    copy_table(ingest_deployment, "cow", "soft", delete='"soft"')
+
+    for _ in range(3):
+        plans = {plan.table: plan.counts for plan in ingest_deployment.plan(max_offsets=2)}
+        done = ingest_deployment.run(max_offsets=2)
+        assert {table.table: table.counts for table in done.tables} == plans
+
+    expected = [(2, 1), (4, 1)]
+    for table in ("cow", "mor", "soft"):
+        rows = ingest_deployment.frame(table).where("_cdc_deleted = false" if table == "soft" else "true")
+        assert sorted(tuple(row) for row in rows.select("id", "v").collect()) == expected, table
+    marked = ingest_deployment.frame("soft").where("_cdc_deleted").select("id", "_cdc_op").collect()
+    assert sorted(tuple(row) for row in marked) == [(1, "d"), (3, "d")]
+
+    topic.send(topic.create({"id": 5, "v": 1}, at=at(40)))
+    ingest_deployment.run()
+    for table in ("cow", "soft"):
+        last = HudiTable(ingest_deployment.spark, str(ingest_deployment.root / "lake" / table)).checkpoint()
+        assert last is not None
+        assert (last.kind, last.truncates) == ("run", ())
 
 
 @pytest.mark.parametrize("declared", ["file", "subject"])

@@ -70,7 +70,7 @@ class LedgerEntry:
     checked_options: str = ""
     """A digest of the `[hudi]` options whose values Hudi's classes had checked, or empty without options."""
     truncates: tuple[Truncate, ...] = ()
-    """The topic's truncates that a history has applied: they end older versions that come late, too."""
+    """The topic's truncates that have been applied, as long as older changes may come late."""
     tombstone_ends: bool = False
     """Whether a history may have versions that a tombstone without its delete has ended."""
     has_empty_key_parts: bool = False

@@ -200,7 +200,7 @@ def attempt(batch: Batch, assumptions: Assumptions) -> Iterator[Attempt]:
     compiled = with_key_rules(compile_written(batch.feed, assumptions.keys, assumptions.values))
     check_masked_names(compiled)
     changes = _reduced(batch, compiled, assumptions.refused)
-    counts = count_batch(changes, compiled, batch.plans)
+    counts = count_batch(changes, compiled, batch.plans, batch.state.truncated_at)
     with _rejected_messages(batch, changes, counts) as rejects:
         yield Attempt(batch, assumptions, compiled, changes, counts, rejects)
 

@@ -21,12 +21,16 @@ class Ahead:
 
 @attrs.frozen
 class TableState:
-    """The current table: its columns (None before the first commit) and the schemas of its commits."""
+    """The current table: its columns (None before the first commit) and the schemas of its commits.
+
+    `truncated_at` is the position of the topic's last truncate, as long as older messages may follow it.
+    """
 
     columns: Present
     met_ids: tuple[SchemaId, ...] = ()
     ahead: Ahead | None = None
     """What a plan, or a rebuild, has of other topics, but did not write."""
+    truncated_at: str | None = None
 
     @property
     def exists(self) -> bool:
@@ -35,5 +39,7 @@ class TableState:
 
 
 def table_state(run: Context, table: TableConfig, last: LedgerEntry | None) -> TableState:
-    """Return the table's current columns and schemas."""
-    return TableState(run.lake.table(table).columns(), known_ids(last))
+    """Return the table's current columns, schemas and last truncate."""
+    truncates = last.truncates if last and table.target.truncate == "apply" else ()
+    truncated_at = truncates[-1].position if truncates else None
+    return TableState(run.lake.table(table).columns(), known_ids(last), truncated_at=truncated_at)
