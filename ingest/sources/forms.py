@@ -56,10 +56,9 @@ SPARK: Final[Mapping[str, Sql]] = MappingProxyType(
         "timestamp": sql("ingest_timestamp({c})"),
         "timestamp3": sql("ingest_timestamp({c})"),
         "instant": sql("ingest_utc({c})"),
-        # Java writes a sign before a year outside of 1 to 9999.
+        # A year outside of 1 to 9999 has a sign, and stays as the connector writes it.
         "instant_text": sql(
-            "case when {c} in ('infinity', '-infinity') then {c} "
-            "when left({c}, 1) not in ('+', '-') then ingest_utc(ingest_instant({c})) end"
+            "if(left({c}, 1) in ('+', '-') or {c} = 'infinity', {c}, ingest_utc(ingest_instant({c})))"
         ),
         # Rows from before a change of the column's precision have as many digits as it had then.
         "clock3": sql("if({c} like '%.___000', left({c}, length({c}) - 3), {c})"),

@@ -133,13 +133,18 @@ POSTGRES = Database(
                 sql(_IN_YEARS, text=sql("({c} at time zone 'UTC')::text")),
             ),
         ),
-        # Text keeps what a timestamp cannot hold.
+        # Text keeps what a timestamp cannot hold, as Java writes it.
         "instant_text": (
             (
                 r"timestamp(\(\d\))? with time zone",
                 sql(
-                    "case when {c} in ('infinity', '-infinity') then {c}::text else {instant} end",
-                    instant=sql(_IN_YEARS, text=sql("({c} at time zone 'UTC')::text")),
+                    "case when {c} in ('infinity', '-infinity') then {c}::text "
+                    "when {c} between '0001-01-01' and '9999-12-31 23:59:59.999999' "
+                    "then ({c} at time zone 'UTC')::text "
+                    "else case when {c} < '0001-01-01' "
+                    "then '-' || lpad((-1 - extract(year from {c}))::int::text, 4, '0') "
+                    "else '+' || extract(year from {c})::int::text end "
+                    """|| to_char({c}, '-MM-DD"T"HH24:MI:SS.US"Z"') end"""
                 ),
             ),
         ),

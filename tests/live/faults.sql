@@ -20,7 +20,9 @@ insert into inv.typed select i, 7, 7, 9007199254740993, 1.5, 0.1, 123.456, 1234.
 create table inv.moments (k timestamptz primary key, i bit(8));
 insert into inv.moments select '2024-03-31 01:30:00.7+01'::timestamptz + i * interval '1 h', i::bit(8)
     from generate_series(1, 9) i;
-insert into inv.moments values ('infinity', b'101'::bit(8)), ('-infinity', null);
+insert into inv.moments values
+    ('infinity', b'101'::bit(8)), ('-infinity', null), ('0044-03-15 12:00:00+00 BC', null),
+    ('10000-01-01 00:00:00+00', null);
 create table inv.texts (k text primary key, v int);
 insert into inv.texts values ('a', 1), ('B', 2), ('b', 3), ('ä', 4), ('Z', 5), ('aa', 6), ('a b', 7), (',n', 8), ('🙂', 9);
 create table inv.hidden (id int primary key, v text);

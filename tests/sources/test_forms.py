@@ -62,8 +62,7 @@ def test_a_stored_value_has_its_canonical_text(spark: SparkSession) -> None:
         ("clock6", "'12:34:56.700000'", "12:34:56.700000"),
         ("instant_text", "'2024-02-29T12:34:56.700000+05:00'", "2024-02-29 07:34:56.7"),
         ("instant_text", "'infinity'", "infinity"),
-        ("instant_text", "'-0043-03-15T12:00:00Z'", None),
-        ("instant_text", "'+10000-01-01T00:00:00Z'", None),
+        ("instant_text", "'-0043-03-15T12:00:00Z'", "-0043-03-15T12:00:00Z"),
     )
     for column in ("i", "x"):
         texts = [
