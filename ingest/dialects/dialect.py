@@ -75,6 +75,8 @@ class Dialect:
     """Whether a time of day is a duration, which may be negative or longer than a day."""
     has_offsets: bool = True
     """Whether an instant arrives with the offset that it was written with.  Else it arrives in UTC."""
+    escapes_enums: bool = False
+    r"""Whether the connector may write a comma in the value of an enum as `\,`."""
     is_document: bool = False
     """Whether a row is one document, as JSON text, with a key of JSON text."""
     has_infinity: bool = False

@@ -36,6 +36,7 @@ MYSQL = Dialect(
     has_placeholders=True,
     has_durations=True,
     has_offsets=False,
+    escapes_enums=True,
     caveats=(
         Guard("another binary log (failover, restore) begins a new order: raise epoch then"),
         Guard(

@@ -17,6 +17,7 @@ from ingest.typemap.rows import (
     TYPES_BY_TICK,
     TYPES_IN_UTC,
     TYPES_OF_DURATIONS,
+    TYPES_OF_OPTIONS,
     TypeRow,
 )
 
@@ -48,6 +49,7 @@ def rows_of(dialect: Dialect) -> Rows:
             **TYPES,
             **(TYPES_BY_TICK[dialect.time_resolution_ns] if dialect.time_resolution_ns else {}),
             **(TYPES_OF_DURATIONS if dialect.has_durations else {}),
+            **(TYPES_OF_OPTIONS if dialect.escapes_enums else {}),
             **({} if dialect.has_offsets else TYPES_IN_UTC),
         }
     )

@@ -315,6 +315,13 @@ _ROWS_IN_UTC = tuple(
     if row.semantic == "io.debezium.time.ZonedTimestamp"
 )
 
+# Rows of a source whose connector writes an option of an enum as the list of options has it (MySQL).
+_ROWS_OF_OPTIONS = tuple(
+    attrs.evolve(row, sql=sql("replace({c}, {escaped}, ',')", escaped=literal("\\,")))
+    for row in _ROWS
+    if row.semantic == "io.debezium.data.Enum" and row.physical == "string"
+)
+
 TYPES = MappingProxyType({(row.semantic, row.physical, row.policy): row for row in _ROWS})
 """Every row by (semantic, physical, policy)."""
 
@@ -325,6 +332,9 @@ TYPES_BY_TICK = MappingProxyType(
 
 TYPES_OF_DURATIONS = MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_OF_DURATIONS})
 """Rows that replace `TYPES`' rows for a source with times of day that are durations."""
+
+TYPES_OF_OPTIONS = MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_OF_OPTIONS})
+"""Rows that replace `TYPES`' rows for a source that escapes the commas of enums."""
 
 TYPES_IN_UTC = MappingProxyType({(r.semantic, r.physical, r.policy): r for r in _ROWS_IN_UTC})
 """Rows that replace `TYPES`' rows for a source without offsets."""

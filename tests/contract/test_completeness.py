@@ -19,7 +19,14 @@ from ingest.tables import Types
 from ingest.tables.evolution import RULES
 from ingest.typemap.column import Mapper
 from ingest.typemap.lookup import rows_of
-from ingest.typemap.rows import POLICIES, TYPES, TYPES_BY_TICK, TYPES_OF_DURATIONS, TypeRow
+from ingest.typemap.rows import (
+    POLICIES,
+    TYPES,
+    TYPES_BY_TICK,
+    TYPES_OF_DURATIONS,
+    TYPES_OF_OPTIONS,
+    TypeRow,
+)
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "registry_fixtures"
@@ -29,6 +36,7 @@ ROWS = {
     for special, rows in {
         "": TYPES,
         "duration": TYPES_OF_DURATIONS,
+        "option": TYPES_OF_OPTIONS,
         **{f"{tick} ns": rows for tick, rows in TYPES_BY_TICK.items()},
     }.items()
     for key, row in rows.items()

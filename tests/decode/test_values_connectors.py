@@ -98,6 +98,8 @@ def by_policy(name: str, kind: Any, ddl: str, within: dict[Any, Any], beyond: li
 
 
 CASES = [
+    Case("Enum of MySQL", semantic("string", "io.debezium.data.Enum"), "string",
+         {"a\\,b": "a,b", "a,b": "a,b", "a\\b": "a\\b", "": ""}, dialect=MYSQL),
     # --- durations ---------------------------------------------------------------------------------
     Case("MicroTime of MySQL", dbz("long", "MicroTime"), "bigint",
          {**{n: duration(n, 6) for n in DURATIONS},
