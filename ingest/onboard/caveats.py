@@ -16,15 +16,20 @@ from ingest.typemap.decimals import is_number_text
 from ingest.typemap.readers import reader_caveats
 
 
-def lossless_keys(key: avro.Schema) -> dict[str, Column]:
-    """Return rules for key columns that could make two keys one in their usual type."""
+def lossless_keys(key: avro.Schema, dialect: Dialect) -> dict[str, Column]:
+    """Return rules for key columns that could make two keys one in their usual type.
+
+    An instant of a source without offsets and infinity is exact as a timestamp.  Its text is not: MariaDB's
+    snapshots write `01:02:03Z`, and its changes `01:02:03.000Z`.
+    """
+    as_text = dialect.has_offsets or dialect.has_infinity
     rules: dict[str, Column] = {}
     for field in key.fields if isinstance(key, avro.Record) else ():
         scalar = avro.not_null(field.type)
         semantic = scalar.notes.semantic if isinstance(scalar, avro.Scalar) else ""
         if semantic == "io.debezium.time.NanoTimestamp":
             rules[field.name] = Column(nanos="string")
-        elif semantic == "io.debezium.time.ZonedTimestamp":
+        elif semantic == "io.debezium.time.ZonedTimestamp" and as_text:
             rules[field.name] = Column(type="string")
     return rules
 

@@ -79,7 +79,7 @@ def describe(
     `messages` is the number of messages in the topic or of the table, or None if the broker was not asked.
     If the table is a part of its topic, its keys are columns of its rows.
     """
-    lossless = lossless_keys(schemas.keys[-1].schema) if schemas.keys else {}
+    lossless = lossless_keys(schemas.keys[-1].schema, dialect) if schemas.keys else {}
     table = attrs.evolve(feed.table, columns=lossless | feed.table.columns)
     compiled = compile_table(
         attrs.evolve(feed, table=table), () if table.source_table else schemas.keys, schemas.values

@@ -10,7 +10,10 @@ from typing import Any
 import attrs
 import pytest
 
+from ingest import avro
+from ingest.dialects import DIALECTS
 from ingest.errors import UsageError
+from ingest.onboard.caveats import lossless_keys
 from ingest.onboard.onboard import onboard
 from ingest.onboard.outcome import Onboarded, OnboardOptions
 from ingest.registry import FolderRegistry
@@ -386,6 +389,13 @@ def test_a_key_keeps_all_its_digits(folder: Folder, kind: str, rule: str) -> Non
     assert folder.onboard("*")["srv.db.dbo.t"].state == "new"
 
     assert f"[columns.at]\n{rule}" in folder.files["srv_db_dbo_t.toml"]
+
+
+def test_an_instant_of_mysql_is_a_timestamp_in_the_key_too() -> None:
+    """Its snapshots and its changes write one instant in two texts, of which only one may be the key."""
+    schema = avro.parse(json.dumps(key({"at": semantic("string", "io.debezium.time.ZonedTimestamp")})))
+    as_text = {name for name, dialect in DIALECTS.items() if lossless_keys(schema, dialect)}
+    assert as_text == {*DIALECTS} - {"mysql"}
 
 
 def test_a_table_that_cannot_be_read_fails_alone(folder: Folder) -> None:
