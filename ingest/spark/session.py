@@ -42,7 +42,6 @@ EXTENSIONS: Final = "spark.sql.extensions"
 EXTENSION: Final = "org.apache.spark.sql.hudi.HoodieSparkSessionExtension"
 LIGHT_EXTENSION: Final = "io.hudicdc.ingest.hudi.HudiExtension"
 """Hudi's, without its searches of plans that do not concern it: for a local JVM with ingest's functions."""
-
 MUST_HOLD_SQL: Final[Mapping[str, str]] = {
     # Wall clocks and instants are compared and converted in UTC.  The session's zone is never the data's.
     "spark.sql.session.timeZone": "UTC",
@@ -278,10 +277,20 @@ def session_of(spark: SparkSession) -> SparkSession:
     check_session_jars(spark)
     hadoop_of(spark).set(LIST_STRUCTURE, "false")
     own = spark.newSession()
-    for key, value in {**TUNED_SQL, **_split_methods(spark), **MUST_HOLD_SQL}.items():
+    reading = reading_sql(own.conf.get(EXTENSIONS, "") or "")
+    for key, value in {**TUNED_SQL, **_split_methods(spark), **reading, **MUST_HOLD_SQL}.items():
         own.conf.set(key, value)
     register_functions(own)
     return own
+
+
+def reading_sql(extensions: str) -> dict[str, str]:
+    """Return the settings by which a session with these extensions reads Hudi tables.
+
+    Hudi 1.2.0 keeps whether it reads in batches in a place that all scans of a query share.  Without the
+    adapter for Spark that ingest's extension brings, a query with flat and nested scans of a table fails.
+    """
+    return {} if LIGHT_EXTENSION in extensions else {"spark.sql.parquet.enableVectorizedReader": "false"}
 
 
 def submitted() -> bool:

@@ -12,7 +12,8 @@ from tests.long_files import write_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.servers]
 
-COLUMNS = {"id": "int", "v": nullable("int"), "big": nullable("string")}
+TEXTS = nullable({"type": "array", "items": "string"})
+COLUMNS = {"id": "int", "v": nullable("int"), "big": nullable("string"), "texts": TEXTS}
 MISSING = "__debezium_unavailable_value"
 START_MS = 1_700_000_000_000
 
@@ -20,7 +21,7 @@ START_MS = 1_700_000_000_000
 def event(topic: Topic, op: str, key: int, v: int = 0, *, at: int, big: str = "x") -> Messages:
     """Make a change at a position, which is also its time."""
     place = {"sequence": f'["{at}","{at}"]', "lsn": at, "ts_ms": START_MS + at}
-    return (topic.change(op, {"id": key, "v": v, "big": big}, at=place),)
+    return (topic.change(op, {"id": key, "v": v, "big": big, "texts": [f"t{v}"]}, at=place),)
 
 
 def truncate(topic: Topic, *, at: int) -> Messages:

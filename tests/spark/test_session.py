@@ -20,6 +20,7 @@ from ingest.spark.session import (
     LIGHT_EXTENSION,
     class_path,
     launch_conf,
+    reading_sql,
     session_conf,
     session_of,
     submitted,
@@ -144,6 +145,12 @@ def test_a_callers_session_keeps_its_own_settings(outer_spark: SparkSession) -> 
 
     assert session_of(outer_spark).conf.get(key) == "UTC"
     assert outer_spark.conf.get(key) == before != "UTC"
+
+
+def test_a_session_without_the_adapter_reads_by_rows() -> None:
+    """A query with flat and nested scans of one Hudi table fails in batches."""
+    assert reading_sql(f"org.other.Extension,{LIGHT_EXTENSION}") == {}
+    assert reading_sql(EXTENSION) == {"spark.sql.parquet.enableVectorizedReader": "false"}
 
 
 VARIABLES = (

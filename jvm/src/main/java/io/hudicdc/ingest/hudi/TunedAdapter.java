@@ -42,6 +42,9 @@ final class TunedAdapter extends Spark3_5Adapter {
     @Override
     public SparkColumnarFileReader createParquetFileReader(
             boolean isVectorized, SQLConf conf, Map<String, String> options, Configuration hadoop) {
+        if (isScanOfBatches(options)) {
+            return super.createParquetFileReader(true, withBatches(conf), options, hadoop);
+        }
         SparkColumnarFileReader reader = super.createParquetFileReader(isVectorized, conf, options, hadoop);
         if (isVectorized || !conf.parquetVectorizedReaderEnabled()) {
             return reader;
@@ -49,6 +52,25 @@ final class TunedAdapter extends Spark3_5Adapter {
         Map<String, String> inRows = options.$plus(new Tuple2<>(FileFormat.OPTION_RETURNING_BATCH(), "false"));
         SparkColumnarFileReader byBatches = super.createParquetFileReader(true, conf, inRows, hadoop);
         return new BaseFileReader(reader, byBatches, conf.parquetVectorizedReaderBatchSize(), SMALLEST);
+    }
+
+    /** Tell whether Spark has planned a scan in batches. A merge has the same option, and no path. */
+    private static boolean isScanOfBatches(Map<String, String> options) {
+        return options.contains("path")
+                && options.get(FileFormat.OPTION_RETURNING_BATCH()).contains("true");
+    }
+
+    /**
+     * Return settings for a scan that Spark has planned in batches.
+     *
+     * <p>Hudi 1.2.0 keeps whether it reads in batches in its format, which all scans of a relation share, and in the
+     * session's settings, which all threads share: a query that also scans nested columns got rows where it had planned
+     * batches.
+     */
+    private static SQLConf withBatches(SQLConf conf) {
+        SQLConf own = conf.clone();
+        own.setConfString(SQLConf.PARQUET_VECTORIZED_READER_ENABLED().key(), "true");
+        return own;
     }
 
     @Override
