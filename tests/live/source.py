@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.e2e.referee import Expected, Rows
-from tests.e2e.referee.postgres import field_name, kind_of
+from tests.e2e.referee.postgres import field_name, key_kind_of, kind_of
 from tests.live.database import Database
 
 START = Path(__file__).with_name("source.sql")
@@ -13,16 +13,19 @@ TABLES = (
 )  # fmt: skip
 
 
-def read_source(database: Database, table: str) -> Expected:
+def read_source(database: Database, table: str, keys: tuple[str, ...] = ()) -> Expected:
     """Read a table of the database: rows by key, columns under the names that the events have."""
+    keys = keys or KEYS.get(table, ("id",))
     name = f'inv."{table.replace("_T", " T")}"'
     columns = database.rows(
         "select attname::text, format_type(atttypid, atttypmod) from pg_attribute "
         f"where attrelid = '{name}'::regclass and attnum > 0 and not attisdropped order by attnum"
     )
     selected = ", ".join(f'"{column}"::text as c{at}' for at, (column, _) in enumerate(columns))
-    kinds = {field_name(str(column)): kind_of(str(kind)) for column, kind in columns}
-    keys = KEYS.get(table, ("id",))
+    kinds = {
+        name: (key_kind_of if name in keys else kind_of)(str(kind))
+        for name, kind in ((field_name(str(column)), kind) for column, kind in columns)
+    }
     rows: Rows = {}
     for texts in database.rows(f"select {selected} from {name}"):
         row = {

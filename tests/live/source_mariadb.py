@@ -37,10 +37,10 @@ def read_texts(database: MariaDb, table: str) -> list[list[str | None]]:
     return database.texts(f"inv.`{source_name(table)}`", columns)
 
 
-def read_source(database: MariaDb, table: str) -> Expected:
+def read_source(database: MariaDb, table: str, keys: tuple[str, ...] = ()) -> Expected:
     """Read a table of the database: rows by key, columns under the names that the events have."""
     kinds = {field_name(name): kind_of(declared) for name, declared in read_columns(database, table)}
-    keys = KEYS.get(table, ("id",))
+    keys = keys or KEYS.get(table, ("id",))
     rows: Rows = {}
     for texts in read_texts(database, table):
         row = {

@@ -1,0 +1,194 @@
+"""Any tables of a real database, any writes and DDL: the lake equals it, whatever the table files say.
+
+`RANDOM_SEED=7 make test-live` lets other tables have other lives.
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+
+from ingest.local.servers import Addresses
+from tests.e2e.deployment import Deployment, Deployments
+from tests.e2e.referee import Expected, differences, read_table
+from tests.e2e.referee.postgres import field_name
+from tests.live import database, engine, engine_mariadb, mariadb, source, source_mariadb, test_live_mariadb
+from tests.live.random_tables import Dialect, MariaDbSql, Postgres, RandomTable, RandomWriter
+from tests.live.tables import LiveTables
+from tests.live.verified import Live
+
+pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
+
+SEED: Final = int(os.environ.get("RANDOM_SEED", "1"))
+TABLES: Final = 10
+PHASES: Final = 3
+LOOKS: Final = 4
+"""Runs of each phase while the writing goes on."""
+SLICES: Final = (7, 50, 200, None)
+"""Offsets of a run."""
+FILES: Final = ("", "", 'delete = "soft"', 'mode = "history"')
+START: Final = """
+create table inv.debezium_signal (id varchar(64) primary key, type varchar(32) not null, data varchar(2048));
+create table inv.marks (id varchar(64) primary key)
+"""
+
+
+@attrs.frozen
+class Side:
+    """A database behind its connector, as this test uses it."""
+
+    dialect: Dialect
+    serve: Callable[[], AbstractContextManager[Any]]
+    setup: str
+    stream: Callable[..., AbstractContextManager[Any]]
+    wait: Callable[[Any, Addresses, str], None]
+    tables: Callable[[Deployment, Any, Any], LiveTables]
+    read: Callable[[Any, str, tuple[str, ...]], Expected]
+
+
+@pytest.fixture
+def postgres(binaries: Path) -> Side:
+    """Give PostgreSQL."""
+    return Side(
+        Postgres(), partial(database.serve, binaries), "create schema inv", engine.stream,
+        lambda server, _servers, _prefix: engine.wait_until_delivered(server), Live, source.read_source,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def maria(mariadb_connector: None) -> Side:  # noqa: ARG001  ends the session if something is missing
+    """Give MariaDB."""
+    return Side(
+        MariaDbSql(), mariadb.serve, "create database inv default charset utf8mb4", engine_mariadb.stream,
+        lambda server, servers, prefix: engine_mariadb.wait_until_delivered(
+            server, servers, f"{prefix}.inv.marks"
+        ),
+        lambda deployment, server, _engine: test_live_mariadb.Live(deployment, server, deployment.servers),
+        source_mariadb.read_source,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def _any_schema(deployments: Deployments) -> Iterator[None]:
+    """Let the registry take every version: the table files decide about changes."""
+    client = SchemaRegistryClient({"url": deployments.servers.registry_url})
+    before = client.get_compatibility()
+    client.set_compatibility(level="NONE")
+    yield
+    client.set_compatibility(level=before)
+
+
+@pytest.mark.usefixtures("_any_schema")
+@pytest.mark.parametrize("kind", ["postgres", "maria"])
+def test_any_table_equals_its_source(
+    kind: str, request: pytest.FixtureRequest, deployments: Deployments, tmp_path: Path
+) -> None:
+    """After each phase of writes and DDL, by the referee and by `ingest verify`; the connector is killed."""
+    side: Side = request.getfixturevalue(kind)
+    chance, prefix = random.Random(SEED), f"any{kind}{SEED}"  # noqa: S311  no secret
+    tables = [
+        RandomTable(side.dialect, random.Random(f"{SEED} {n}"), f"t{n}")  # noqa: S311  same
+        for n in range(TABLES)
+    ]
+    deployment = deployments.recorded(tmp_path, prefix)
+    with side.serve() as server:
+        server.run(f"{side.setup}; {START}; " + "; ".join(table.create() for table in tables))
+        life = _Life(side, server, deployment, tables, chance)
+        with RandomWriter(server, tables, SEED) as writer:
+            while writer.done < TABLES:
+                time.sleep(0.1)
+        begin = side.dialect.begin()
+        server.run("; ".join((begin, *(table.statement(chance, "insert") for table in tables), "commit")))
+        for phase in range(PHASES):
+            with life.stream(prefix) as process, life.writers(phase):
+                if phase == 0:
+                    side.wait(server, deployment.servers, prefix)
+                    life.onboard(prefix)
+                life.go_on(alters=phase > 0)
+                if chance.random() < 0.5:
+                    process.kill()
+            with life.stream(prefix) as process:
+                side.wait(server, deployment.servers, prefix)
+                life.finish()
+                live = side.tables(deployment, server, process)
+                live.write_settings()
+                answers = live.verify_all()
+                assert {name: (str(a.error or ""), dict(a.counts)) for name, a in answers.items()} == {
+                    table.name: ("", {}) for table in tables
+                }, f"phase {phase}"
+                assert life.differences() == {}, f"phase {phase}"
+
+
+@attrs.frozen
+class _Life:
+    side: Side
+    server: Any
+    deployment: Deployment
+    tables: Sequence[RandomTable]
+    chance: random.Random
+
+    @contextmanager
+    def stream(self, prefix: str) -> Iterator[Any]:
+        """Run the connector."""
+        with self.side.stream(self.server, self.deployment.servers, self.deployment.root, prefix) as process:
+            yield process
+
+    @contextmanager
+    def writers(self, phase: int) -> Iterator[None]:
+        """Write in two threads."""
+        with ExitStack() as stack:
+            for number in (1, 2):
+                stack.enter_context(RandomWriter(self.server, self.tables, SEED * 100 + phase * 10 + number))
+            yield
+
+    def onboard(self, prefix: str) -> None:
+        """Write the table files, and edit some."""
+        self.deployment.session.onboard([f"{prefix}.inv.t*"], name="{table}")
+        for table in self.tables:
+            path, line = self.deployment.tables / f"{table.name}.toml", self.chance.choice(FILES)
+            text = path.read_text().replace("[target]\n", f"[target]\n{line}\n")
+            path.write_text(text.replace('"cow"', self.chance.choice(('"cow"', '"mor"'))))
+
+    def go_on(self, *, alters: bool) -> None:
+        """Change tables, and run them in slices."""
+        for _ in range(LOOKS):
+            for table in self.chance.sample(self.tables, 2 if alters else 0):
+                with table.lock:
+                    statement = table.alter()
+                    self.server.run(f"{self.side.dialect.begin().removesuffix('begin')}{statement}")
+            self.check(self.deployment.run(max_offsets=self.chance.choice(SLICES)))
+
+    def finish(self) -> None:
+        """Run in slices until nothing is left."""
+        with self.deployment.session as session:
+            report = session.run(max_offsets=self.chance.choice(SLICES))
+            while any(table.outcome == "committed" for table in report.tables):
+                self.check(report)
+                report = session.run(max_offsets=self.chance.choice(SLICES))
+            self.check(report)
+
+    def check(self, report: Any) -> None:
+        """Let no table fail, and no message be rejected."""
+        wrong = {table.table: (table.error, table.counts.rejected) for table in report.tables}
+        assert not {name: found for name, found in wrong.items() if found != (None, 0)}
+
+    def differences(self) -> dict[str, list[str]]:
+        """Return the differences of each table that has some."""
+        found = {}
+        for table in self.tables:
+            keys = tuple(map(field_name, table.keys))
+            expected, frame = self.side.read(self.server, table.name, keys), self.deployment.frame(table.name)
+            if "_cdc_deleted" in frame.columns:
+                frame = frame.where("not _cdc_deleted")
+            if "_cdc_valid_to" in frame.columns:
+                frame = frame.where("_cdc_valid_to is null")
+            found[table.name] = differences(expected.rows, read_table(frame, keys, expected.kinds))
+        return {name: wrong for name, wrong in found.items() if wrong}
