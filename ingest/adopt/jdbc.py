@@ -150,13 +150,8 @@ class _Export:
                 selected.append(sql("{c} as {name}", c=lost, name=database.ident(_lost_name(name))))
         first = good.get(keys[0].name)
         lead = database.ident(first.source) if first else sql("1")
-        query = sql(
-            "select {columns}, {lead} as {b} from {table}",
-            columns=join(", ", selected),
-            lead=lead,
-            b=database.ident(_RANGE),
-            table=self._table_name(),
-        )
+        selected.append(sql("{lead} as {b}", lead=lead, b=database.ident(_RANGE)))
+        query = sql("select {columns} from {table}", columns=join(", ", selected), table=self._table_name())
         predicates = self._ranges(first) if first and first.form.name == "integer" else ()
         rows = self.source.read(query, predicates).coalesce(self.source.settings.parallel)
         return select_expr(rows, *(_read_back(name, good) for name in rows.columns if name != _RANGE))
