@@ -82,7 +82,6 @@ TABLE_VERSION: Final = "hoodie.write.table.version"
 MARKER: Final = "hoodie.payload.delete.marker"
 ROW_WRITER: Final[Mapping[str, str]] = {"hoodie.datasource.write.row.writer.enable": "true"}
 """A first load without Avro on the way, see `uses_row_writer`."""
-NO_ROW_WRITER: Final = dict.fromkeys(ROW_WRITER, "false")
 BLOOM: Final = "hoodie.parquet.bloom.filter.enabled"
 SMALLEST_BLOOM: Final[Mapping[str, str]] = {
     "hoodie.bloom.index.filter.type": "SIMPLE",
@@ -160,7 +159,8 @@ def row_writer(options: Mapping[str, str]) -> dict[str, str]:
 
 def by_avro(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a write by Avro records instead of Spark's rows."""
-    return {**{key: value for key, value in options.items() if key != MERGER}, **NO_ROW_WRITER}
+    kept = {key: value for key, value in options.items() if key != MERGER}
+    return {**kept, **dict.fromkeys(ROW_WRITER, "false")}
 
 
 def options_digest(table: TableConfig) -> str:

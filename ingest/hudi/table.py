@@ -183,8 +183,8 @@ class HudiTable(StoredTable):
 
         The rows have one row per key, `_cdc_position` never null, key columns not nullable, all others
         nullable.  A row with `_cdc_op` 'd' deletes, and needs only key and position, unless the table file
-        keeps deleted rows.  Spark evaluates the rows once, and twice with the index `global_record`.  Without
-        rows only the account is committed.
+        keeps deleted rows.  Spark evaluates the rows once, twice with the index `global_record`, and again in
+        a write that is repeated (see `save`).  Without rows only the account is committed.
 
         Checks the clock, and none of the other requirements of a write (see `ingest.run.work.writer`).
         Raises WriteError, or a RetryableError, when nothing was committed.
@@ -206,9 +206,9 @@ class HudiTable(StoredTable):
     ) -> LedgerEntry:
         """Commit rows with an account, by the given options.  Raises as `commit` does.
 
-        Hudi refuses an empty text in a key of several columns if it makes the key of Spark's rows, and not if
-        it makes the key of Avro records.  Only a write that has met such a key is repeated, and so the later
-        ones of the table are by Avro records at once.
+        Hudi makes no key with an empty text in one of several columns from Spark's rows, but makes it from
+        Avro records.  A write that meets such a key is repeated with those.  The ledger says so, and later
+        writes of the table take them at once.
         """
         last = self.checkpoint()
         has_empty = checkpoint.has_empty_key_parts or (last is not None and last.has_empty_key_parts)

@@ -120,6 +120,4 @@ def _remembered(truncates: tuple[Truncate, ...], start: Start, batch: PreparedBa
     """
     if batch.compiled.model.has_versions:
         return truncates
-    ends = start.ranges.end_offsets()
-    is_at_end = all(ends[partition] >= mark.end for partition, mark in start.watermarks.items())
-    return batch.counts.truncates if is_at_end else truncates[-1:]
+    return batch.counts.truncates if start.reaches_ends else truncates[-1:]

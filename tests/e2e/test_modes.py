@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -130,11 +129,6 @@ def test_a_truncate_is_applied_only_by_policy(policy: str, make_deployment: Make
         assert 'op t, and [target] truncate is "fail"' in str(outcome.error)
 
 
-def at(position: int) -> dict[str, Any]:
-    """Place an event of PostgreSQL's."""
-    return {"sequence": f'["{position}","{position}"]', "lsn": position}
-
-
 def test_a_truncate_deletes_older_rows_of_other_partitions_that_come_later(
     ingest_deployment: BuiltDeployment,
 ) -> None:
@@ -142,10 +136,10 @@ def test_a_truncate_deletes_older_rows_of_other_partitions_that_come_later(
     topic = ingest_deployment.topic(
         "cut.inv.rows", {"id": "int", "v": "int"}, connector="postgres", partitions=2
     )
-    older = [topic.create({"id": n, "v": 0}, at=at(10 + n)) for n in (1, 2, 3)]
-    newer = [topic.create({"id": n, "v": 1}, at=at(30 + n)) for n in (2, 4)]
+    older = [topic.create({"id": n, "v": 0}, at=10 + n) for n in (1, 2, 3)]
+    newer = [topic.create({"id": n, "v": 1}, at=30 + n) for n in (2, 4)]
     topic.send(*older, newer[0])
-    topic.send(topic.truncate(at=at(20)), newer[1], partition=1)
+    topic.send(topic.truncate(at=20), newer[1], partition=1)
     ingest_deployment.onboard(name="cow")
     write_out(ingest_deployment.tables)
     copy_table(ingest_deployment, "cow", "mor", type='"mor"')
@@ -163,7 +157,7 @@ def test_a_truncate_deletes_older_rows_of_other_partitions_that_come_later(
     marked = ingest_deployment.frame("soft").where("_cdc_deleted").select("id", "_cdc_op").collect()
     assert sorted(tuple(row) for row in marked) == [(1, "d"), (3, "d")]
 
-    topic.send(topic.create({"id": 5, "v": 1}, at=at(40)))
+    topic.send(topic.create({"id": 5, "v": 1}, at=40))
     ingest_deployment.run()
     for table in ("cow", "soft"):
         last = HudiTable(ingest_deployment.spark, str(ingest_deployment.root / "lake" / table)).checkpoint()

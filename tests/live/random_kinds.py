@@ -23,8 +23,8 @@ class Kinds:
     wider: Mapping[str, Sequence[str]]
     large: frozenset[str] = frozenset()
     """Types whose values an event may leave out."""
-    no_number: frozenset[str] = frozenset()
-    """Types of columns that may not be NOT NULL: they have values that arrive as null."""
+    null_values: frozenset[str] = frozenset()
+    """Types with values that arrive as null."""
 
 
 def any_of(*values: str) -> Values:
@@ -152,7 +152,7 @@ POSTGRES: Final = Kinds(
         "uuid": ("text",),
     },
     large=frozenset({"text", "bytea", "jsonb", "text[]"}),
-    no_number=frozenset({"numeric"}),
+    null_values=frozenset({"numeric"}),
 )
 _MARIA_TEXTS: Final = texts(*TEXTS, most=30, backslashes=True)
 MARIADB: Final = Kinds(

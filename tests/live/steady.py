@@ -2,14 +2,13 @@
 
 import random
 import subprocess
-import threading
 import time
 from types import TracebackType
-from typing import Self
 
 import attrs
 
 from tests.live.database import Database
+from tests.live.writer import WriterThread
 
 COLUMNS = """
 id bigint primary key, a int not null, b bigint, c numeric(12,2), d text, e varchar(40), f timestamp,
@@ -41,7 +40,7 @@ class Table:
         return f"insert into {self.name} select {VALUES} from generate_series({start}, {end or self.rows}) n;"
 
 
-class SteadyWriter(threading.Thread):
+class SteadyWriter(WriterThread):
     """Changes random rows from entering to leaving, each change a transaction."""
 
     def __init__(self, database: Database, table: Table, per_second: int = 200, seed: int = 1) -> None:
@@ -51,7 +50,6 @@ class SteadyWriter(threading.Thread):
         self._table = table
         self._tick = round(per_second * TICK_S)
         self._chance = random.Random(seed)  # noqa: S311  no secret
-        self._leaving = threading.Event()
         self._psql = subprocess.Popen(
             database.psql(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
@@ -73,15 +71,10 @@ class SteadyWriter(threading.Thread):
             self.seconds += TICK_S
         self.seconds = time.monotonic() - started
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._leaving.set()
-        self.join()
+        super().__exit__(kind, error, trace)
         self._psql.communicate()
         assert error is not None or self._psql.returncode == 0
 

@@ -37,6 +37,7 @@ NEW_COLUMNS = """
 alter table inv.customers add column loyalty numeric(8,3);
 alter table inv.order_lines add column channel varchar(10) default 'web';
 insert into inv.order_lines select 21, i, 'sku' from generate_series(1, 5) i;
+update inv.order_lines set qty = qty;  -- a default reaches a row with the row's next event
 update inv.customers set loyalty = id / 8.0 where id % 3 = 0;
 create table inv.late (id int primary key, v text);
 insert into inv.late values (1, 'one'), (2, 'two');

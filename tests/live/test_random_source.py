@@ -29,6 +29,8 @@ pytestmark = [pytest.mark.live, pytest.mark.spark, pytest.mark.servers]
 
 SEED: Final = int(os.environ.get("RANDOM_SEED", "1"))
 TABLES: Final = 10
+FIRST_S: Final = 3.0
+"""Seconds of writing before the first snapshot."""
 PHASES: Final = 3
 LOOKS: Final = 4
 """Runs of each phase while the writing goes on."""
@@ -102,11 +104,9 @@ def test_any_table_equals_its_source(
     with side.serve() as server:
         server.run(f"{side.setup}; {START}; " + "; ".join(table.create() for table in tables))
         life = _Life(side, server, deployment, tables, chance)
-        with RandomWriter(server, tables, SEED) as writer:
-            while writer.done < TABLES:
-                time.sleep(0.1)
-        begin = side.dialect.begin()
-        server.run("; ".join((begin, *(table.statement(chance, "insert") for table in tables), "commit")))
+        with RandomWriter(server, tables, SEED):
+            time.sleep(FIRST_S)
+        server.run(side.dialect.setup + "; ".join(table.statement(chance, "insert") for table in tables))
         for phase in range(PHASES):
             with life.stream(prefix) as process, life.writers(phase):
                 if phase == 0:
@@ -129,17 +129,17 @@ def test_any_table_equals_its_source(
 
 @attrs.frozen
 class _Life:
+    """A database that is written to, and the deployment over its topics."""
+
     side: Side
     server: Any
     deployment: Deployment
     tables: Sequence[RandomTable]
     chance: random.Random
 
-    @contextmanager
-    def stream(self, prefix: str) -> Iterator[Any]:
+    def stream(self, prefix: str) -> AbstractContextManager[Any]:
         """Run the connector."""
-        with self.side.stream(self.server, self.deployment.servers, self.deployment.root, prefix) as process:
-            yield process
+        return self.side.stream(self.server, self.deployment.servers, self.deployment.root, prefix)
 
     @contextmanager
     def writers(self, phase: int) -> Iterator[None]:
@@ -162,8 +162,7 @@ class _Life:
         for _ in range(LOOKS):
             for table in self.chance.sample(self.tables, 2 if alters else 0):
                 with table.lock:
-                    statement = table.alter()
-                    self.server.run(f"{self.side.dialect.begin().removesuffix('begin')}{statement}")
+                    self.server.run(self.side.dialect.setup + table.alter())
             self.check(self.deployment.run(max_offsets=self.chance.choice(SLICES)))
 
     def finish(self) -> None:

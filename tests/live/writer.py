@@ -150,8 +150,26 @@ STATEMENTS: tuple[Statement, ...] = (
 )  # fmt: skip
 
 
-class CompiledWriter(threading.Thread):
-    """Writes from entering to leaving; what went wrong is raised on leaving."""
+class WriterThread(threading.Thread):
+    """Writes from entering to leaving."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._leaving = threading.Event()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._leaving.set()
+        self.join()
+
+
+class CompiledWriter(WriterThread):
+    """Writes random statements; what went wrong is raised on leaving."""
 
     def __init__(self, database: Database, seed: int, statements: Sequence[Statement] = STATEMENTS) -> None:
         super().__init__()
@@ -159,7 +177,6 @@ class CompiledWriter(threading.Thread):
         self._statements = statements
         self._database = database
         self._chance = random.Random(seed)  # noqa: S311  no secret
-        self._leaving = threading.Event()
         self._error: Exception | None = None
 
     def run(self) -> None:
@@ -178,15 +195,10 @@ class CompiledWriter(threading.Thread):
         if self._error is not None:
             raise self._error
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._leaving.set()
-        self.join()
+        super().__exit__(kind, error, trace)
         if error is None:
             self.leave()
 

@@ -29,6 +29,12 @@ class Start:
     ranges: TopicRanges
     watermarks: Mapping[Partition, Watermark]
 
+    @property
+    def reaches_ends(self) -> bool:
+        """Whether the ranges go to the end of every partition."""
+        ends = self.ranges.end_offsets()
+        return all(ends[partition] >= mark.end for partition, mark in self.watermarks.items())
+
 
 def find_start(
     run: Context,
