@@ -412,7 +412,7 @@ def _kind(kind: Any) -> str:
     """Name a type for people."""
     origin, inside = get_origin(kind), get_args(kind)
     if origin is Literal:
-        return ", ".join(f'`"{item}"`' for item in inside)
+        return ", ".join(f"`{json.dumps(item)}`" for item in inside)
     if origin is UnionType or (inside and NoneType in inside):
         return _kind(next(item for item in inside if item is not NoneType))
     if origin is tuple:
