@@ -9,6 +9,10 @@ _MILLIS = sql(
     "trim(trailing '.' from trim(trailing '0' from left(date_format({c}, '%Y-%m-%d %H:%i:%s.%f'), 23)))"
 )
 _INSTANT = ((r"timestamp.*", sql(_BEYOND, text=_FRACTION)),)
+_MICROS = sql(
+    "cast(if(left(cast({c} as char), 1) = '-', -1, 1) * "
+    "((hour({c}) * 3600 + minute({c}) * 60 + second({c})) * 1000000 + microsecond({c})) as char)"
+)
 _UTF8 = sql("convert({c} using utf8mb4)")
 _TRAPS = (
     Trap(
@@ -113,5 +117,6 @@ MYSQL = Database(
         "instant_text": _INSTANT,
         "clock6": ((r"time(\(\d\))?", sql("time_format(cast({c} as time(6)), '%T.%f')")),),
         "clock3": ((r"time(\(\d\))?", sql("left(time_format(cast({c} as time(6)), '%T.%f'), 12)")),),
+        "clock_micros": ((r"time(\(\d\))?", _MICROS),),
     },
 )  # fmt: skip
