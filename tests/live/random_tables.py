@@ -60,6 +60,8 @@ class RandomTable:
     required: set[str] = attrs.Factory(set)
     sends_all: bool = True
     """Whether events have the values that a change of the key leaves alone."""
+    kept: set[str] = attrs.Factory(set)
+    """Columns that stay as they are, and hold no empty text."""
     used: set[str] = attrs.Factory(set)
     """The names of all columns that it has had, as events have them."""
     lock: threading.Lock = attrs.Factory(threading.Lock)
@@ -112,10 +114,11 @@ class RandomTable:
         if name in self.keys:
             choose = self.dialect.kinds.keys.get(kind) or self.dialect.kinds.columns[kind]
             value = choose(chance)
-            return "'only'" if value == "''" and len(self.keys) == 1 else value
+            return "'only'" if value == "''" and (name == self.keys[-1] or name in self.kept) else value
         if name not in self.required and chance.random() < 0.2:
             return "null"
-        return self.dialect.kinds.columns[kind](chance)
+        value = self.dialect.kinds.columns[kind](chance)
+        return "'only'" if value == "''" and name in self.kept and "bit" not in kind else value
 
     def statement(self, chance: random.Random, kind: str = "") -> str:
         """Return a change of a row, or of all, of any kind or a certain one."""
@@ -155,8 +158,9 @@ class RandomTable:
             self._take(name)
             self.columns[name] = self.chance.choice([*self.dialect.kinds.columns])
             return f"{table} add column {self.dialect.name(name)} {self.columns[name]}"
-        if kind == "drop" and len(self.others()) > 1:
-            name = self.chance.choice(self.others())
+        droppable = [name for name in self.others() if name not in self.kept]
+        if kind == "drop" and len(self.others()) > 1 and droppable:
+            name = self.chance.choice(droppable)
             del self.columns[name]
             self.required.discard(name)
             return f"{table} drop column {self.dialect.name(name)}"
@@ -174,6 +178,8 @@ class RandomTable:
 
     def _may_widen(self, name: str) -> bool:
         """Whether a column's record keys stay the same."""
+        if name in self.kept:
+            return False
         return name not in self.keys or self.columns[name] in {"int", "integer"}
 
     def _sets(self, names: Sequence[str], values: dict[str, str]) -> list[str]:
