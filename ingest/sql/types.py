@@ -173,8 +173,7 @@ def widest(one: SparkType, other: SparkType) -> SparkType | None:
     """Return the narrowest type that holds every value of both, or None.
 
     The list has only lossless changes, so not int to string, which Hudi would accept silently and
-    permanently.  Hudi 1.2 evolves all of them in place, except whole numbers that become decimals (see
-    `in_place`).
+    permanently.  `in_place` tells which of them Hudi 1.2 evolves in place.
     """
     match one, other:
         case _ if one == other:
@@ -218,11 +217,14 @@ def _widest_struct(left: dict[str, SparkType], right: dict[str, SparkType]) -> S
 def in_place(was: SparkType, wider: SparkType) -> bool:
     """Tell whether Spark reads stored values of one type as a wider one, without a rewrite of every file.
 
+    Hudi reads a float as a double by its text (HUDI-8902): 0.1 remains 0.1, which is 0.10000000149011612 in
+    the source and to other readers.
+
     Hudi's vectorized reader, Spark's default, refuses files in which a value inside a struct, an array or a
     map has another type (`ParquetSchemaEvolutionUtils` of 1.2.0).  A field that they lack is null.
     """
     match was, wider:
-        case Simple(), Decimal():
+        case (Simple(), Decimal()) | (Simple("float"), Simple("double")):
             return False
         case Simple() | Decimal(), Simple() | Decimal():
             return True
@@ -258,9 +260,6 @@ def reshape(value: Sql, spark_type: SparkType, target: SparkType) -> Sql:
         case MapOf(values), MapOf(target_values):
             wider = reshape(sql("v"), values, target_values)
             return sql("transform_values({c}, (k, v) -> {wider})", c=value, wider=wider)
-        case Simple("float"), Simple("double"):
-            # Cast through text, as Hudi reads old float files (HUDI-8902): 0.1 remains 0.1.
-            return sql("cast(cast({c} as string) as double)", c=value)
         case _:
             return cast(value, target)
 

@@ -174,7 +174,6 @@ STATES: Final = (
     ),
     widened("int", "bigint", 7, 2**40),
     widened("int", "double", 7, 0.5),
-    widened("float", "double", 1.5, 0.1),
     widened("decimal(9,2)", "decimal(12,2)", Decimal("-1.25"), Decimal("1234567890.25")),
     widened("decimal(9,2)", "decimal(20,2)", Decimal("-1.25"), Decimal("123456789012.25")),
     widened("decimal(9,2)", "decimal(11,4)", Decimal("-1.25"), Decimal("1.2345")),

@@ -189,7 +189,7 @@ def test_the_wider_type_is_wide_enough(one: SparkType, other: SparkType) -> None
     [
         ("int", "int", "v"),
         ("int", "bigint", "cast(v as bigint)"),
-        ("float", "double", "cast(cast(v as string) as double)"),
+        ("float", "double", "cast(v as double)"),
         ("decimal(9,2)", "decimal(11,4)", "cast(v as decimal(11,4))"),
         ("array<int>", "array<bigint>", "transform(v, x -> cast(x as bigint))"),
         ("map<string,int>", "map<string,bigint>", "transform_values(v, (k, v) -> cast(v as bigint))"),
