@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -57,9 +57,9 @@ class RandomFile:
         columns = {field_name(name): _column(table, name, chance) for name in free if name != where}
         return RandomFile(table, target, types, {k: v for k, v in columns.items() if v}, where)
 
-    def write(self, deployment: Deployment) -> None:
-        """Write it into the file that was onboarded."""
-        path = deployment.tables / f"{self.table.name}.toml"
+    def write(self, deployment: Deployment, table: str) -> None:
+        """Write it into the file of a table."""
+        path = deployment.tables / f"{table}.toml"
         document = tomlkit.parse(path.read_text())
         _set(document, "target", self.target)
         _set(document, "types", self.types)
@@ -75,6 +75,13 @@ class RandomFile:
     def rebuilt(self, chance: random.Random) -> "RandomFile":
         """Return the file with another shape of the same rows."""
         return attrs.evolve(self, target={**self.target, "buckets": chance.choice((1, 2, 3, 4))})
+
+    def without(self, names: Collection[str]) -> "RandomFile | None":
+        """Return the file without columns of the table, or nothing if they are needed."""
+        fields = {field for field in map(field_name, self.table.columns) if self._stored_name(field) in names}
+        if fields & {*map(field_name, (*self.table.keys, *self.table.kept))}:
+            return None
+        return attrs.evolve(self, columns={**self.columns, **{name: {"exclude": True} for name in fields}})
 
     def shown(self, source: Expected) -> Expected:
         """Return the rows of the source as the table shows them."""
