@@ -92,7 +92,7 @@ def pair_column(
     if isinstance(form, str):
         return form
     if database.text(form, source_type, sql("c")) is None:
-        return f"{source_type} and {columns[name]} have no common form"
+        return f"{source_type} has no canonical form as {columns[name]}"
     return ComparedColumn(name, names[0], source_type, form)
 
 
