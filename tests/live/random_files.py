@@ -63,8 +63,7 @@ class RandomFile:
         document = tomlkit.parse(path.read_text())
         _set(document, "target", self.target)
         _set(document, "types", self.types)
-        for name, values in self.columns.items():
-            _set(document.setdefault("columns", tomlkit.table()), name, values)
+        document.setdefault("columns", tomlkit.table()).update(self.columns)
         if self.where:
             source = f"{self.table.dialect.name(self.where)} is not null"
             _set(

@@ -41,7 +41,10 @@ LOOKS: Final = 3
 SLICES: Final = (7, 50, 200, None)
 """Offsets of a run."""
 LAST_SLICES: Final = (500, None)
-REFUSED: Final = r"column (\w+) (?=[^,:]*: [^,]* has no text that becomes|a value that the table cannot hold)"
+REFUSED: Final = (
+    r"column (\w+) (?=[^,:]*: [^,]* has no (?:text that becomes|canonical form)"
+    "|a value that the table cannot hold)"
+)
 """A column in the error of a load: JDBC cannot give it exactly, or the table cannot hold its values."""
 START: Final = """
 create table inv.debezium_signal (id varchar(64) primary key, type varchar(32) not null, data varchar(2048));
