@@ -352,7 +352,7 @@ CASES = [
     # --- declared ----------------------------------------------------------------------------------
     same("int as bigint", "int", INTS, type="bigint"),
     made("int as double", "int", INTS, int, float, type="double"),
-    made("float as double", "float", [0.1, -1.5, math.inf, math.nan], float, float, type="double"),
+    made("float as double", "float", [0.1, -1.5, math.inf, math.nan], float, as_real, type="double"),
     made(
         "decimal as wider",
         decimal(9, 3),

@@ -77,8 +77,10 @@ TWO = {
 }
 COLUMNS = ["n", "amount", "cast(at as string)", "gone", "real", "cast(shape as string)", "colour", "new"]
 COLUMNS += ["cast(days as string)"]
+TENTH = 0.10000000149011612
+"""The float 0.1 as a double."""
 TABLE_ONE = (
-    *(-7, Decimal("-123.4500"), "2023-11-14 22:13:20.123", "bye", 0.1, "{5, null}", "blue", None),
+    *(-7, Decimal("-123.4500"), "2023-11-14 22:13:20.123", "bye", TENTH, "{5, null}", "blue", None),
     "[1970-01-01, null, 0001-01-01]",
 )
 TABLE_TWO = (
