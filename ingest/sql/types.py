@@ -218,7 +218,7 @@ def in_place(was: SparkType, wider: SparkType) -> bool:
     """Tell whether Spark reads stored values of one type as a wider one, without a rewrite of every file.
 
     Hudi reads a float as a double by its text (HUDI-8902): 0.1 remains 0.1, which is 0.10000000149011612 in
-    the source and to other readers.
+    the source.
 
     Hudi's vectorized reader, Spark's default, refuses files in which a value inside a struct, an array or a
     map has another type (`ParquetSchemaEvolutionUtils` of 1.2.0).  A field that they lack is null.
